@@ -57,6 +57,7 @@ class Kind(StrEnum):
     PULL_REQUEST_CLOSED = "pull_request.closed"
     BOT_PAUSED = "bot.paused"
     BOT_RESUMED = "bot.resumed"
+    RESTORE_ACCEPTED = "restore.accepted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,11 +181,15 @@ _SECRET_NAMES = re.compile(
 def scrub(value: Json, name: str = "") -> Json:
     """Removes secrets recursively: values under telling names, and texts of a secret's shape."""
     match value:
+        case None | bool():
+            return value
+        case _ if _SECRET_NAMES.search(name.lower().replace("-", "_")):
+            return REMOVED
         case dict():
             return {key: scrub(item, key) for key, item in value.items()}
         case list():
-            return [scrub(item, name) for item in value]
-        case str() if _SECRET_NAMES.search(name.lower().replace("-", "_")) or secret_shapes.find(value):
+            return [scrub(item) for item in value]
+        case str() if secret_shapes.find(value):
             return REMOVED
         case _:
             return value

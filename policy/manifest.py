@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import JsonValue, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints
 
 from policy import canonical, record
 from policy.record import CommitId, Digest, Moment
@@ -166,7 +166,7 @@ class Manifest:
 
     __pydantic_config__ = record.STRICT
 
-    version: Literal[1]
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)]
     id: RequestId
     tool: str
     tool_digest: Digest

@@ -1,0 +1,5 @@
+"""`python -m ownergate`: the same as `ownergate`."""
+
+from ownergate.cli import main
+
+main()
