@@ -11,6 +11,7 @@ import click
 COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("ownergate.commands.audit:audit", "Show, verify and export the audit trail."),
     "bot": ("ownergate.commands.bot:bot", "Run the bot; make and revoke its tokens."),
+    "image": ("ownergate.commands.image:image", "Build the images that sandboxes on one machine run in."),
     "keys": ("ownergate.commands.keys:keys", "Make the key files that bot and runner need."),
     "mcp": ("ownergate.commands.mcp:mcp", "Serve MCP tools to an agent."),
     "pause": ("ownergate.commands.pause:pause", "Stop all claims within seconds."),
@@ -22,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("ownergate.commands.verify:verify", "Prove by trying that the sandbox isolates."),
 }
 """Each command: where it is, and its line in `ownergate --help`."""
+
+OURS = frozenset({"bot", "evidence", "mcp_server", "ownergate", "policy", "runner"})
 
 EXAMPLES = """
 \b
@@ -99,9 +102,8 @@ def main() -> NoReturn:
 
 
 def _sentence(error: Exception) -> str:
-    from policy.refusal import Refused
-
-    if isinstance(error, Refused):
-        return error.refusal.text()
     text = str(error).strip() or type(error).__name__
+    # What our own packages raise is written for people; anything else is a fault that has no words yet.
+    if type(error).__module__.partition(".")[0] in OURS:
+        return text
     return f"ownergate stopped because of an error that it doesn't know ({type(error).__name__}): {text}"

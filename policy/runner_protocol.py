@@ -24,6 +24,7 @@ from pydantic import JsonValue
 from policy import manifest, record
 from policy.agent_protocol import RefusalView
 from policy.audit import Kind
+from policy.manifest import Base
 from policy.receipt import AuditTip
 from policy.record import CommitId, Digest, Moment
 
@@ -87,7 +88,7 @@ class Job:
     tool_digest: Digest
     policy_sha256: Digest
     arguments: Mapping[str, JsonValue]
-    base: manifest.Base
+    base: Base
     source: Mapping[str, JsonValue] | None
     manifest: str | None
     pull_request: int | None

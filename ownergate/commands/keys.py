@@ -10,7 +10,9 @@ import click
 FILE = click.Path(path_type=Path)
 
 
-@click.group(epilog="\b\nExample:\n  ownergate keys signing --private grant-key.pem --public grant-keys.pem\n")
+@click.group(
+    epilog="\b\nExample:\n  ownergate keys signing --private grant-key.pem --public grant-keys.pem\n"
+)
 def keys() -> None:
     """Make key files.
 
@@ -19,7 +21,9 @@ def keys() -> None:
 
 
 @keys.command()
-@click.option("--private", type=FILE, required=True, metavar="FILE", help="Where the private key goes (0600).")
+@click.option(
+    "--private", type=FILE, required=True, metavar="FILE", help="Where the private key goes (0600)."
+)
 @click.option("--public", type=FILE, required=True, metavar="FILE", help="Where the public key is appended.")
 def signing(private: Path, public: Path) -> None:
     """Make an Ed25519 key pair: for grants (bot), receipts or OpenBao logins (runner)."""
@@ -32,9 +36,7 @@ def signing(private: Path, public: Path) -> None:
     pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
     _write_new(private, pem)
     with public.open("ab") as file:
-        file.write(
-            key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
-        )
+        file.write(key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo))
     click.echo(f"Key {statement.key_id(key.public_key())}: private in {private}, public added to {public}.")
 
 
@@ -42,7 +44,7 @@ def signing(private: Path, public: Path) -> None:
 @click.argument("file", type=FILE)
 def sealing(file: Path) -> None:
     """Make the 256-bit key with which runners seal saved plans."""
-    _write_new(file, os.urandom(32).hex().encode() + b"\n")
+    _write_new(file, os.urandom(32))
     click.echo(f"Sealing key in {file}. Every runner of the pool needs the same one.")
 
 
