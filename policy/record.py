@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
@@ -41,7 +41,7 @@ Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 @cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
@@ -60,7 +60,7 @@ def from_json(kind: type[T], value: Json, *, what: str, code: Code) -> T:
     try:
         # Going through the text keeps pydantic in its JSON mode, where a list may become a tuple
         # while text never becomes a number.
-        return _adapter(kind).validate_json(canonical.encode(value))
+        return cast("T", _adapter(cast("Any", kind)).validate_json(canonical.encode(value)))
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, fault['loc'])) or 'the document'}: {fault['msg']}"

@@ -3,6 +3,9 @@
 This is a help for people, who learn at once what a plan could never carry out. It is no boundary: that
 is the sandbox, and the plan's own JSON, which Terraform writes (`policy.terraform_plan`). HCL is parsed,
 never searched by regular expressions, and what can't be parsed is refused.
+
+One rule here is a boundary, because Terraform runs what its plan doesn't list: the provisioner of a
+`removed` block. It therefore doesn't trust the parser either (`_check_removed_provisioners`).
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ def local_modules(path: str, files: Mapping[str, bytes]) -> frozenset[str]:
             provisioner, and a module that is not a plain local path inside the repository.
     """
     _check_size(files)
+    _check_removed_provisioners(files)
     found: set[str] = set()
     waiting = [path]
     while waiting:
@@ -82,11 +86,43 @@ def _check_blocks(name: str, body: Mapping[str, Any]) -> None:
                 )
     for resource, declared in _labelled(body.get("resource"), 2):
         if "provisioner" in declared:
-            _no(
-                f"{name} has a provisioner in {resource}",
-                "A provisioner runs at apply and isn't part of any plan, so nobody could approve it.",
-                "Take the provisioner out.",
-            )
+            _no_provisioner(f"{name} has a provisioner in {resource}")
+    for declared in _bodies(body.get("removed")):
+        if "provisioner" in declared:
+            _no_provisioner(f"{name} has a provisioner in a removed block")
+    _check_ephemeral(name, body)
+
+
+def _check_removed_provisioners(files: Mapping[str, bytes]) -> None:
+    """Refuses HCL in which both words stand, wherever they stand.
+
+    Terraform runs the provisioner of a `removed` block at apply and lists it in no plan, so a file that
+    Terraform and our parser read differently would be enough to hide one. In HCL both words must be
+    written out, which leaves no room for a difference; in JSON a standard decides how text is read.
+    """
+    code = [content for name, content in files.items() if name.endswith(_HCL)]
+    if any(b"provisioner" in content for content in code) and any(b"removed" in content for content in code):
+        _no_provisioner("the words removed and provisioner both stand in the module's code")
+
+
+def _no_provisioner(what: str) -> NoReturn:
+    _no(
+        what,
+        "A provisioner runs at apply and isn't part of any plan, so nobody could approve it.",
+        "Take the provisioner out, and the word where it stands in comments beside a removed block.",
+    )
+
+
+def _check_ephemeral(name: str, body: Mapping[str, Any]) -> None:
+    declared = [*_labelled(body.get("variable"), 1), *_labelled(body.get("output"), 1)]
+    found = [label for label, inside in declared if "ephemeral" in inside]
+    found += [label for label, _ in _labelled(body.get("ephemeral"), 2)]
+    if found:
+        _no(
+            f"{name} has the ephemeral value {found[0]}",
+            "Terraform's plan doesn't mark ephemeral values, so they could be shown unmasked.",
+            "Use a sensitive value instead.",
+        )
 
 
 def _resolve(name: str, folder: str, module: str, source: object) -> str:

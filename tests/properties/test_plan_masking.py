@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policy import terraform_mask
@@ -57,6 +57,7 @@ def _texts(tree: Any) -> list[str]:
     return [tree] if isinstance(tree, str) else []
 
 
+@settings(deadline=None, max_examples=80)
 @given(st.data(), secrets)
 def test_no_sensitive_text_survives(data: st.DataObject, secret: str) -> None:
     (before, before_marks), (after, after_marks) = data.draw(st.tuples(_trees(secret), _trees(secret)))
@@ -87,6 +88,7 @@ def test_no_sensitive_text_survives(data: st.DataObject, secret: str) -> None:
     assert not [text for text in _texts(masked) if secret in text]
 
 
+@settings(deadline=None, max_examples=80)
 @given(st.data(), secrets)
 def test_masking_twice_the_same_gives_the_same(data: st.DataObject, secret: str) -> None:
     value, marks = data.draw(_trees(secret))

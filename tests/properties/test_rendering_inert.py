@@ -150,7 +150,7 @@ def _shape(markdown: str) -> list[tuple[str, str]]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(plans, text, name, name, text)
 def test_nothing_of_theirs_acts(plan: Plan, reason: str, agent: str, path: str, argument: str) -> None:
     manifest = plan_examples.manifest_for(plan, **request(reason, agent, path, argument))
@@ -165,7 +165,7 @@ def test_nothing_of_theirs_acts(plan: Plan, reason: str, agent: str, path: str, 
     assert len(shown.title) <= rendering.TITLE_LIMIT
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(text, name, name, text)
 def test_nothing_acts_without_a_preview_either(reason: str, agent: str, path: str, argument: str) -> None:
     manifest = plan_examples.manifest_for(None, **request(reason, agent, path, argument))
@@ -181,21 +181,21 @@ def manifest_of(document: str) -> bytes:
     return fence.content.replace("\n⟦↩⟧ ", "").encode()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(plans, text, name, name, text)
 def test_the_manifest_can_be_read_back(plan: Plan, reason: str, agent: str, path: str, argument: str) -> None:
     manifest = plan_examples.manifest_for(plan, **request(reason, agent, path, argument))
     assert manifests.parse(manifest_of(rendering.document(manifest, plan))) == manifest
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(plans, plans)
 def test_different_plans_have_different_documents(one: Plan, other: Plan) -> None:
     manifest = plan_examples.manifest_for(one)
     assert (rendering.document(manifest, one) == rendering.document(manifest, other)) == (one == other)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(plans, st.data())
 def test_a_small_difference_shows(plan: Plan, data: st.DataObject) -> None:
     first = plan.resources[0]

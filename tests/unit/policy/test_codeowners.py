@@ -231,9 +231,9 @@ def test_a_line_that_is_not_utf8_may_have_meant_anything() -> None:
 
 
 def test_a_file_of_three_megabytes_owns_nothing_for_certain() -> None:
-    just_under = b"* @g\n".ljust(codeowners.SIZE_LIMIT - 1, b"\n")
+    just_under = b"* @g\n#".ljust(codeowners.SIZE_LIMIT - 1, b"x")
     assert isinstance(codeowners.match(codeowners.parse(just_under), "a"), Owned)
-    doubt = codeowners.match(codeowners.parse(just_under + b"\n"), "a")
+    doubt = codeowners.match(codeowners.parse(just_under + b"x"), "a")
     assert doubt == Uncertain(line=1, reason="the file is 3 MB or larger and GitHub ignores it")
 
 
@@ -249,18 +249,18 @@ def test_kinds_of_owners_are_told_apart() -> None:
 
 def test_a_monorepo_is_matched_fast() -> None:
     text = "\n".join(f"/modules/m{number}/ @acme/team-{number}" for number in range(5000))
-    start = time.perf_counter()
+    start = time.process_time()
     file = codeowners.parse(text.encode())
     for number in range(0, 5000, 50):
         assert codeowners.match(file, f"modules/m{number}/main.tf") == Owned(
             line=number + 1, pattern=f"/modules/m{number}/", owners=(f"@acme/team-{number}",)
         )
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_no_pattern_takes_exponential_time() -> None:
     hostile = "**/" * 40 + "a*" * 40 + "b @g"
-    start = time.perf_counter()
+    start = time.process_time()
     file = codeowners.parse(hostile.encode())
     assert codeowners.match(file, "/".join(["a" * 60] * 40)) == Unowned(line=None)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -85,7 +85,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_path_without_certain_owners_is_denied_in_words(case: str) -> None:
     text, tip_text, code, words = CASES[case]
-    decision = verdict(review(ALICE), text=text, tip_text=tip_text)  # type: ignore[arg-type]
+    decision = verdict(review(ALICE), text=text, tip_text=tip_text)
     assert isinstance(decision, Void)
     (reason,) = decision.reasons
     assert reason.code is code

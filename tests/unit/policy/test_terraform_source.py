@@ -70,6 +70,9 @@ def test_modules_of_modules_are_followed_where_their_files_are_at_hand() -> None
             'resource "terraform_data" "a" {\n  provisioner "local-exec" {\n    command = "id"\n  }\n}',
             "a provisioner in terraform_data.a",
         ),
+        ('variable "v" {\n  ephemeral = true\n}', "the ephemeral value v"),
+        ('output "o" {\n  value     = 1\n  ephemeral = true\n}', "the ephemeral value o"),
+        ('ephemeral "random_password" "p" {\n  length = 8\n}', "the ephemeral value random_password.p"),
     ],
 )
 def test_what_a_plan_could_never_carry_out_is_refused_early(name: str, text: str, what: str) -> None:
@@ -83,6 +86,10 @@ def test_what_a_plan_could_never_carry_out_is_refused_early(name: str, text: str
         '{"terraform": [{"cloud": {}}]}',
         '{"resource": {"terraform_data": {"a": {"provisioner": {"local-exec": {}}}}}}',
         '{"resource": [{"terraform_data": [{"a": [{"provisioner": []}]}]}]}',
+        '{"removed": {"from": "a.b", "provisioner": {"local-exec": {"command": "id"}}}}',
+        '{"removed": [{"from": "a.b", "\\u0070rovisioner": [{"local-exec": {"command": "id"}}]}]}',
+        '{"variable": {"v": {"ephemeral": true}}}',
+        '{"ephemeral": {"random_password": {"p": {}}}}',
     ],
 )
 def test_the_same_in_json(text: str) -> None:
@@ -173,3 +180,30 @@ def test_other_files_and_other_folders_are_not_looked_at() -> None:
 
 def test_too_much_code_is_refused_before_it_is_parsed() -> None:
     assert "bytes of Terraform code" in refusal("#" * (terraform_source.LARGEST + 1)).what
+
+
+REMOVED = 'removed {\n  from = terraform_data.a\n  lifecycle {\n    destroy = true\n  }\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        REMOVED + '  provisioner "local-exec" {\n    when    = destroy\n    command = "id"\n  }\n}',
+        # Terraform runs the provisioner of a removed block and lists it in no plan, so even where our
+        # parser might see a comment or a text, the two words don't stand together.
+        REMOVED + "  # provisioner\n}",
+        REMOVED + '}\nlocals {\n  a = "provisioner"\n}',
+    ],
+)
+def test_a_removed_block_never_stands_beside_a_provisioner(text: str) -> None:
+    assert "provisioner" in refusal(text, "main.tf").what
+
+
+def test_the_two_words_are_refused_in_different_files_too() -> None:
+    files = {"terraform/web/a.tf": (REMOVED + "}").encode(), "terraform/m/b.tofu": b"# provisioner"}
+    with pytest.raises(Refused, match="both stand"):
+        terraform_source.local_modules("terraform/web", files)
+
+
+def test_a_removed_block_alone_is_fine() -> None:
+    assert modules(REMOVED + "}") == frozenset()
