@@ -6,6 +6,7 @@ own approval must not count all the same. `mallory` may write to the repository 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,12 +65,12 @@ class Company:
     runner_installation: seeding.Installation
 
 
-def found(github: Simulator, clone: Path) -> Company:
-    """Founds the company; the repository gets the Terraform modules of this clone."""
+def found(github: Simulator, clone: Path, *, more: Mapping[str, str] | None = None) -> Company:
+    """Founds the company; the repository gets the Terraform modules of this clone, and `more` files."""
     world = github.world
     people = {login: world.add_user(login) for login in PEOPLE}
     world.add_organization(ORGANIZATION)
-    repository = world.add_repository(ORGANIZATION, REPOSITORY, files=_files(clone))
+    repository = world.add_repository(ORGANIZATION, REPOSITORY, files={**_files(clone), **(more or {})})
     world.add_team(ORGANIZATION, TEAM, members=["alice", "bob", "dana"])
     world.grant_team_access(repository, f"{ORGANIZATION}/{TEAM}", "push")
     world.grant_access(repository, "mallory", "push")

@@ -37,7 +37,7 @@ class Children:
         Raises:
             DidNotStart: when it ends before, or isn't ready in time.
         """
-        log = self._logs / f"{name}.log"
+        log = self.log(name)
         with log.open("ab") as output:
             process = subprocess.Popen(
                 command,
@@ -55,17 +55,50 @@ class Children:
                 raise DidNotStart(f"{name} did not start. The end of its log ({log}):\n{end}")
             time.sleep(0.05)
 
+    def process(self, name: str) -> subprocess.Popen[bytes]:
+        """The newest process of that name.
+
+        Raises:
+            KeyError: when none runs.
+        """
+        for known, process in reversed(self._running):
+            if known == name:
+                return process
+        raise KeyError(name)
+
+    def log(self, name: str) -> Path:
+        """Where its log is."""
+        return self._logs / f"{name}.log"
+
+    def kill(self, name: str) -> None:
+        """Kills a process and its children at once, as a crash would."""
+        process = self._take(name)
+        kill_group(process.pid)
+        process.wait()
+
+    def stop(self, name: str) -> None:
+        """Ends a process: SIGTERM, then SIGKILL when it doesn't listen."""
+        _stop(self._take(name))
+
     def end(self) -> None:
-        """Ends all of them, the newest first: SIGTERM, then SIGKILL for what doesn't listen."""
+        """Ends all of them, the newest first."""
         while self._running:
-            _, process = self._running.pop()
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    kill_group(process.pid)
-                    process.wait()
+            _stop(self._running.pop()[1])
+
+    def _take(self, name: str) -> subprocess.Popen[bytes]:
+        process = self.process(name)
+        self._running.remove((name, process))
+        return process
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill_group(process.pid)
+            process.wait()
 
 
 def kill_group(pid: int) -> None:

@@ -1,8 +1,9 @@
-"""The stage: everything that the story needs, started and wired, in one folder; ended by SIGTERM.
+"""The stage: everything that the story needs, started and wired, in one folder.
 
-`python -m demo.stage --data .demo` founds the company at the simulator of GitHub, starts OpenBao, gives it
-the roles that the policy computes, starts the bot and a runner, and writes `stage.json` (mode 0600)
-with addresses and the personas' tokens when all of it answers.
+`running` founds the company at the simulator of GitHub, starts OpenBao, gives it the roles that the
+policy computes, and starts the bot and a runner, each in a process of its own. `python -m demo.stage
+--data .demo` keeps that until SIGTERM, and writes `stage.json` (mode 0600) with addresses and the
+personas' tokens when all of it answers.
 """
 
 from __future__ import annotations
@@ -11,29 +12,27 @@ import argparse
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from demo import company, processes
+from demo import company, processes, stage_files
 from demo.openbao_server import OpenBaoServer
+from demo.stage_files import Places, Variation
 from github_simulator import simulator
 from github_simulator.simulator import Simulator
 
-CLONE = Path(__file__).resolve().parent.parent
-POOL = "demo"
 STAGE_FILE = "stage.json"
+BOT = "bot"
+RUNNER = "runner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +64,115 @@ class Stage:
         return Path(self.data)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A stage that runs, with a handle on each of its parts."""
+
+    stage: Stage
+    places: Places
+    github: Simulator
+    company: company.Company
+    openbao: OpenBaoServer
+    children: processes.Children
+    policy: Path
+
+    def start_bot(self) -> None:
+        """Starts the bot and waits until it answers.
+
+        Raises:
+            DidNotStart: when it does not.
+        """
+        self.children.start(
+            BOT,
+            [processes.OWNERGATE, "bot", "run", "--config", str(self.places.bot_config)],
+            ready=lambda: bool(_get(f"{self.stage.bot_url}/healthz")),
+        )
+
+    def start_runner(self) -> None:
+        """Starts the runner and waits until it has proved its sandbox to the bot.
+
+        Raises:
+            DidNotStart: when it does not.
+        """
+        before = _proved_at(self.stage)
+        self.children.start(
+            RUNNER,
+            [processes.OWNERGATE, "runner", "--config", str(self.places.runner_config)],
+            ready=lambda: _proved_at(self.stage) not in (None, before),
+        )
+
+    def set_up_openbao(self) -> None:
+        """Gives a new OpenBao the mounts and roles that the policy computes."""
+        stage_files.set_up_openbao(self.places, self.openbao, self.company.repository.id, self.policy)
+
+
 def load(data: Path) -> Stage | None:
     """The stage that stands in a folder; None when there is none."""
     try:
         return Stage(**json.loads((data / STAGE_FILE).read_text()))
     except (OSError, ValueError, TypeError):
         return None
+
+
+@contextlib.contextmanager
+def running(
+    data: Path,
+    *,
+    github_port: int = 0,
+    bot_port: int = 0,
+    variation: Variation | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Iterator[Running]:
+    """Builds a stage in a new folder and takes it down at the end of the block.
+
+    Args:
+        github_port, bot_port: fixed ports; 0 takes free ones.
+        variation: what differs from the usual stage.
+        say: gets one line of progress at each step.
+
+    Raises:
+        DidNotStart: when a part does not come up; the others are ended.
+    """
+    variation = variation or Variation()
+    data.mkdir(parents=True, mode=0o700, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        say("Starting the simulator of GitHub and founding a company there ...")
+        github = stack.enter_context(simulator.running(data=data / "github", port=github_port))
+        acme = company.found(github, stage_files.CLONE, more=variation.files)
+        # The scratch folder must be in memory: credentials pass through it.
+        scratch = Path(tempfile.mkdtemp(prefix="ownergate-demo-", dir="/dev/shm"))
+        scratch.chmod(0o700)
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        children = processes.Children(data / "logs")
+        stack.callback(children.end)
+        openbao = OpenBaoServer(data / "openbao")
+        stack.callback(openbao.stop)
+        bot_url = f"http://127.0.0.1:{bot_port or _free_port()}"
+        places = Places(data=data, scratch=scratch, bot_url=bot_url)
+        built = Running(
+            stage=_stage(places, github, acme, openbao),
+            places=places,
+            github=github,
+            company=acme,
+            openbao=openbao,
+            children=children,
+            policy=variation.policy,
+        )
+        say("Starting OpenBao, and giving it the roles that the policy computes ...")
+        openbao.start()
+        stage_files.make_keys(places)
+        stage_files.write_settings(places, github, acme, openbao, variation)
+        built.set_up_openbao()
+        stage_files.make_tokens(places, acme)
+        say("Letting the company's service run already: one terraform apply by its operator ...")
+        stage_files.apply_once(places)
+        github.world.set_webhook(acme.bot_app, f"{bot_url}/webhooks/github", places.webhook_secret)
+        say("Starting the bot ...")
+        built.start_bot()
+        stage_files.build_image(places)
+        say("Starting a runner, which first proves that its sandbox isolates ...")
+        built.start_runner()
+        yield built
 
 
 def main() -> int:
@@ -85,204 +187,22 @@ def main() -> int:
         signal.signal(number, lambda *_: stop.set())
     data: Path = chosen.data.resolve()
     shutil.rmtree(data, ignore_errors=True)
-    data.mkdir(parents=True, mode=0o700)
+    path = data / STAGE_FILE
     try:
-        with contextlib.ExitStack() as stack:
-            _build(stack, data, github_port=chosen.github_port, bot_port=chosen.bot_port or _free_port())
+        with running(data, github_port=chosen.github_port, bot_port=chosen.bot_port, say=_say) as built:
+            path.touch(mode=0o600)
+            path.write_text(json.dumps(asdict(built.stage), indent=1))
             print("The stage is ready.", flush=True)
             stop.wait()
     except processes.DidNotStart as error:
         print(error, file=sys.stderr)
         return 1
     finally:
-        (data / STAGE_FILE).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     return 0
 
 
-def _build(stack: contextlib.ExitStack, data: Path, *, github_port: int, bot_port: int) -> None:
-    say("Starting the simulator of GitHub and founding a company there ...")
-    github = stack.enter_context(simulator.running(data=data / "github", port=github_port))
-    acme = company.found(github, CLONE)
-    # The scratch folder must be in memory: credentials pass through it.
-    scratch = Path(tempfile.mkdtemp(prefix="ownergate-demo-", dir="/dev/shm"))
-    scratch.chmod(0o700)
-    stack.callback(shutil.rmtree, scratch, ignore_errors=True)
-    children = processes.Children(data / "logs")
-    stack.callback(children.end)
-    openbao = OpenBaoServer(data / "openbao")
-    stack.callback(openbao.stop)
-    say("Starting OpenBao, and giving it the roles that the policy computes ...")
-    openbao.start()
-    places = _Places(data=data, scratch=scratch, bot_url=f"http://127.0.0.1:{bot_port}")
-    _make_keys(places)
-    _write_settings(places, github, acme, openbao)
-    _vault(places, openbao, acme.repository.id)
-    _tokens(places, acme)
-    _existing_state(places, data)
-    github.world.set_webhook(acme.bot_app, f"{places.bot_url}/webhooks/github", places.webhook_secret)
-    say("Starting the bot ...")
-    children.start(
-        "bot",
-        [processes.OWNERGATE, "bot", "run", "--config", str(places.bot / "bot.yaml")],
-        ready=lambda: _answers(f"{places.bot_url}/healthz"),
-    )
-    processes.run(
-        *(processes.OWNERGATE, "image", "build", str(CLONE / "images" / "tools" / "host.yaml")),
-        *("--images", str(places.runner / "images")),
-    )
-    say("Starting a runner, which first proves that its sandbox isolates ...")
-    stage = _stage(places, github, acme, openbao)
-    children.start(
-        "runner",
-        [processes.OWNERGATE, "runner", "--config", str(places.runner / "runner.yaml")],
-        ready=lambda: _runner_is_ready(stage),
-    )
-    path = data / STAGE_FILE
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(asdict(stage), indent=1))
-
-
-class _Places:
-    """Folders and files of the stage."""
-
-    def __init__(self, *, data: Path, scratch: Path, bot_url: str) -> None:
-        self.data, self.scratch, self.bot_url = data, scratch, bot_url
-        self.bot, self.runner, self.agent = data / "bot", data / "runner", data / "agent"
-        self.audit = data / "audit"
-        for folder in (self.bot, self.runner, self.agent, self.audit):
-            folder.mkdir(mode=0o700)
-        self.webhook_secret = secrets.token_hex(32)
-
-    def private(self, path: Path, text: str) -> Path:
-        """Writes a file that only its owner can read."""
-        path.touch(mode=0o600)
-        path.write_text(text)
-        return path
-
-
-def _make_keys(places: _Places) -> None:
-    def signing(private: Path, public: Path) -> None:
-        processes.run(
-            processes.OWNERGATE, "keys", "signing", "--private", str(private), "--public", str(public)
-        )
-
-    signing(places.bot / "grant-key.pem", places.runner / "grant-keys.pem")
-    signing(places.runner / "receipt-key.pem", places.bot / "receipt-keys.pem")
-    signing(places.runner / "login-key.pem", places.data / "login-keys.pem")
-    processes.run(processes.OWNERGATE, "keys", "sealing", str(places.runner / "sealing.key"))
-    shutil.copy(places.bot / "receipt-keys.pem", places.audit / "receipt-keys.pem")
-
-
-def _write_settings(
-    places: _Places, github: Simulator, acme: company.Company, openbao: OpenBaoServer
-) -> None:
-    policy = str(CLONE / "policy" / "policy.yaml")
-    places.private(places.bot / "app.pem", acme.bot_app.private_key_pem)
-    places.private(places.bot / "webhook-secret", places.webhook_secret + "\n")
-    places.private(places.runner / "app.pem", acme.runner_app.private_key_pem)
-    _yaml(
-        places.bot / "bot.yaml",
-        {
-            "listen": places.bot_url.removeprefix("http://"),
-            "data": "data",
-            "policy": policy,
-            "repository": acme.repository.full_name,
-            "github": {
-                "api_url": github.url,
-                "app_id": acme.bot_app.id,
-                "installation_id": acme.bot_installation.id,
-                "private_key_file": "app.pem",
-                "webhook_secret_files": ["webhook-secret"],
-                "polling_seconds": 5,
-            },
-            "grant_key_file": "grant-key.pem",
-            "receipt_keys_file": "receipt-keys.pem",
-            "limits": {"open_requests_per_agent": 8},
-        },
-    )
-    _yaml(
-        places.runner / "runner.yaml",
-        {
-            "name": "runner-1",
-            "pool": POOL,
-            "bot_url": places.bot_url,
-            "token_file": "token",
-            "policy": policy,
-            "repository": {"id": acme.repository.id, "name": acme.repository.full_name},
-            "github": {
-                "api_url": github.url,
-                "app_id": acme.runner_app.id,
-                "installation_id": acme.runner_installation.id,
-                "private_key_file": "app.pem",
-            },
-            "bot_app": {"id": acme.bot_app.id, "user_id": acme.bot_app.bot.id},
-            "grant_keys_file": "grant-keys.pem",
-            "receipt_key_file": "receipt-key.pem",
-            "sealing_key_file": "sealing.key",
-            "openbao": {"address": openbao.address, "login_key_file": "login-key.pem"},
-            "sandbox": {
-                "images": "images",
-                "scratch": str(places.scratch / "sandbox"),
-                "runsc": shutil.which("runsc") or "runsc",
-            },
-            "state": "state",
-            "data": "data",
-        },
-    )
-
-
-def _vault(places: _Places, openbao: OpenBaoServer, repository_id: int) -> None:
-    operator = places.private(places.data / "openbao" / "operator-token", openbao.root_token)
-    processes.run(
-        *(processes.OWNERGATE, "vault", "apply", "--policy", str(CLONE / "policy" / "policy.yaml")),
-        *("--address", openbao.address, "--operator-token-file", str(operator), "--make-mounts"),
-        *("--repository-id", str(repository_id), "--runner-cidr", "127.0.0.1/32"),
-        *("--runner-keys", str(places.data / "login-keys.pem")),
-        *("--grant-keys", str(places.runner / "grant-keys.pem")),
-    )
-
-
-def _tokens(places: _Places, acme: company.Company) -> None:
-    def create(out: Path, role: str, name: str, login: str | None = None) -> None:
-        person = ("--login", login, "--github-id", str(acme.people[login].id)) if login else ()
-        processes.run(
-            *(processes.OWNERGATE, "bot", "token", "create", "--config", str(places.bot / "bot.yaml")),
-            *("--role", role, "--name", name, "--out", str(out), *person),
-        )
-
-    create(places.runner / "token", "runner", "runner-1")
-    create(places.agent / "token", "agent", "dana editor", "dana")
-    create(places.agent / "second-token", "agent", "bob editor", "bob")
-    create(places.audit / "auditor-token", "auditor", "the auditor")
-
-
-def _existing_state(places: _Places, data: Path) -> None:
-    """What an operator had before ownergate came: the module, applied, and its state."""
-    say("Letting the company's service run already: one terraform apply by its operator ...")
-    from runner.terraform_state import StateFolders
-
-    folder = StateFolders(places.runner / "state").folder(POOL, company.SOURCE)
-    work = data / "operator"
-    shutil.copytree(CLONE / "terraform", work, ignore=shutil.ignore_patterns(".terraform*"))
-    state = folder / "terraform.tfstate"
-    override = {"terraform": {"backend": {"local": {"path": str(state)}}}}
-    (work / company.MODULE / "override.tf.json").write_text(json.dumps(override))
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("TF_")}
-    for arguments in (["init", "-input=false"], ["apply", "-input=false", "-auto-approve"]):
-        done = subprocess.run(
-            ["terraform", *arguments, "-no-color"],
-            cwd=work / company.MODULE,
-            env={**environment, "CHECKPOINT_DISABLE": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise processes.DidNotStart(f"terraform {arguments[0]} failed:\n{done.stdout}{done.stderr}")
-    shutil.rmtree(work)
-
-
-def _stage(places: _Places, github: Simulator, acme: company.Company, openbao: OpenBaoServer) -> Stage:
+def _stage(places: Places, github: Simulator, acme: company.Company, openbao: OpenBaoServer) -> Stage:
     return Stage(
         pid=os.getpid(),
         data=str(places.data),
@@ -293,7 +213,7 @@ def _stage(places: _Places, github: Simulator, acme: company.Company, openbao: O
         openbao_address=openbao.address,
         tokens={login: user.token for login, user in acme.people.items()},
         people_ids={login: user.id for login, user in acme.people.items()},
-        runner_config=str(places.runner / "runner.yaml"),
+        runner_config=str(places.runner_config),
         state_folder=str(places.runner / "state"),
         scratch=str(places.scratch),
         agent_token_file=str(places.agent / "token"),
@@ -305,14 +225,12 @@ def _stage(places: _Places, github: Simulator, acme: company.Company, openbao: O
     )
 
 
-def _runner_is_ready(stage: Stage) -> bool:
+def _proved_at(stage: Stage) -> str | None:
+    """When a runner with the bot's policy last proved its sandbox; None when none has."""
     token = Path(stage.agent_token_file).read_text().strip()
     status = _get(f"{stage.bot_url}/api/v1/sandbox", token)
-    return any(runner["proved_at"] and runner["policy_agrees"] for runner in status.get("runners", []))
-
-
-def _answers(url: str) -> bool:
-    return bool(_get(url))
+    proofs = [runner["proved_at"] for runner in status.get("runners", []) if runner["policy_agrees"]]
+    return max((str(proof) for proof in proofs if proof), default=None)
 
 
 def _get(url: str, token: str | None = None) -> dict[str, Any]:
@@ -326,18 +244,13 @@ def _get(url: str, token: str | None = None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _yaml(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(yaml.safe_dump(value, sort_keys=False))
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def say(text: str) -> None:
-    """One line of progress."""
+def _say(text: str) -> None:
     print(text, flush=True)
 
 

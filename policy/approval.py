@@ -102,7 +102,12 @@ class Denied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Void:
-    """The request can't be approved any more; `reasons` are the findings that say why."""
+    """The request can't be approved any more.
+
+    Attributes:
+        reasons: the findings that say why.
+        findings: the reasons, then what the reviews would say without them.
+    """
 
     reasons: tuple[Finding, ...]
     findings: tuple[Finding, ...]
@@ -120,9 +125,10 @@ def decide(facts: Facts, requirement: Requirement) -> Decision:
         deciding_paths(facts, requirement.manifest),
     )
     causes = (*voiding.causes(facts, requirement), *owners.faults)
-    if causes:
-        return Void(reasons=causes, findings=causes)
     judged = reviews.judge(facts, requirement, owners.groups)
+    if causes:
+        # The reviews are judged all the same, so that each of them is told why it doesn't count.
+        return Void(reasons=causes, findings=(*causes, *judged.findings))
     if judged.denied_by is not None:
         return Denied(by=judged.denied_by, findings=judged.findings)
     covered = coverage.measure(facts, requirement, owners.groups, judged.counted)

@@ -135,6 +135,8 @@ def _counts(person: Person, review: ReviewFact, requirement: Requirement) -> Fin
 
 def _not_owned(facts: Facts, groups: Sequence[OwnedPaths]) -> str:
     """The paths that somebody does not own, and who does: by the first line of CODEOWNERS that matters."""
+    if not groups:
+        return "anything in this request, for nobody is for certain"
     first = groups[0]
     named = ownership.described(facts.owners, first.names)
     return f"{first.shown()} (CODEOWNERS line {first.line} names {named})"

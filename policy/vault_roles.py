@@ -267,6 +267,9 @@ def _sweeper(pool: str, tools: list[Tool], settings: VaultSettings) -> list[Vaul
             "allowed_parameters": {"lease_id": list[Json](leases), "sync": []},
             "required_parameters": ["lease_id"],
         },
+        # A crash between a lease's issue and its record leaves only the login's accessor to end it by.
+        # Accessors are random, and the runner's journal holds none but its own.
+        "auth/token/revoke-accessor": {"capabilities": ["update"]},
         "auth/token/revoke-self": {"capabilities": ["update"]},
     }
     payload = _login(settings, name, ttl_seconds=SWEEPER_TTL_SECONDS)

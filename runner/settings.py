@@ -1,0 +1,186 @@
+"""The runner's settings: one YAML file, read strictly, every path relative to the file's own folder.
+
+Secrets never stand in the file, only the names of files that hold them (each with mode 0600, checked
+where it is read). A mistake is shown with its line and what is allowed there.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+)
+
+from policy import policy_yaml
+from policy.policy_document import Document
+from policy.policy_errors import PolicyErrors
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+def _beside(value: object, info: ValidationInfo) -> object:
+    """Makes a path of the file absolute: it is relative to the file's own folder."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("a path is expected")
+    folder = (info.context or {}).get("folder", Path.cwd())
+    return (folder / value).resolve()
+
+
+def _secure_url(value: str) -> str:
+    """Plain HTTP sends tokens in the clear, so it is for this machine alone."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("an address such as https://bot.example:8400 is expected")
+    if parts.username or parts.password:
+        raise ValueError("an address must hold no user and no password")
+    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        raise ValueError("plain http:// is for this machine alone (127.0.0.1, ::1, localhost); use https://")
+    return value.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+File = Annotated[Path, BeforeValidator(_beside)]
+Address = Annotated[str, AfterValidator(_secure_url)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Repository(_Part):
+    """The repository whose code owners decide; the number is what counts."""
+
+    id: int = Field(gt=0)
+    name: str = Field(pattern=r"^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$")
+
+
+class GitHub(_Part):
+    """The runner's own read-only App at GitHub."""
+
+    api_url: Address
+    app_id: int = Field(gt=0)
+    installation_id: int = Field(gt=0)
+    private_key_file: File
+
+
+class BotApp(_Part):
+    """The bot's App: only its commits and pull requests are requests."""
+
+    id: int = Field(gt=0)
+    user_id: int = Field(gt=0)
+
+
+class OpenBao(_Part):
+    """Where leases come from.
+
+    Attributes:
+        login_key_file: the runner's identity for read and plan leases.
+        login_issuer: the issuer in its login tokens, as OpenBao's `bound_issuer` has it.
+    """
+
+    address: Address
+    ca_file: File | None = None
+    login_key_file: File
+    jwt_runner_mount: str = Field(default="jwt-runner", pattern=r"^[a-z0-9][a-z0-9-]*$")
+    jwt_grant_mount: str = Field(default="jwt-grant", pattern=r"^[a-z0-9][a-z0-9-]*$")
+    login_issuer: str = Field(default="ownergate:runner", min_length=1, max_length=200)
+
+
+class SandboxFolders(_Part):
+    """The sandbox's home on this machine: image folders, a scratch folder in memory, the program."""
+
+    images: File
+    scratch: File
+    runsc: File
+
+
+class Settings(_Part):
+    """`runner.yaml`.
+
+    Attributes:
+        name: this runner's name, in events and receipts.
+        pool: the pool that it serves; a target of another pool is refused.
+        revoked_grants_file: ids of grants that were taken back, one a line; None for none.
+        state: folder of Terraform states.
+        data: spent grants, lease journal, remembered audit tip, kept results, rescued states.
+        workers: jobs at one time.
+        poll_seconds: how long one poll waits for work; a stop waits no longer than that when idle.
+        proof_seconds: how long a proof of isolation is good; then it is made again.
+    """
+
+    name: Name
+    pool: Name
+    bot_url: Address
+    token_file: File
+    policy: File
+    repository: Repository
+    github: GitHub
+    bot_app: BotApp
+    grant_keys_file: File
+    revoked_grants_file: File | None = None
+    receipt_key_file: File
+    sealing_key_file: File
+    openbao: OpenBao
+    sandbox: SandboxFolders
+    state: File
+    data: File
+    workers: int = Field(default=2, ge=1, le=32)
+    poll_seconds: int = Field(default=5, ge=1, le=45)
+    proof_seconds: int = Field(default=600, ge=10, le=86_400)
+
+
+class SettingsInvalid(Exception):  # noqa: N818  What is wrong is the file.
+    """The settings file can't be used. The text names the file, each line and what is allowed."""
+
+
+def load(path: Path) -> Settings:
+    """Reads the settings.
+
+    Raises:
+        SettingsInvalid: with every mistake that was found.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise SettingsInvalid(f"{path}: the settings can't be read: {error.strerror}.") from None
+    try:
+        root = policy_yaml.read(text, name=str(path))
+    except PolicyErrors as errors:
+        raise SettingsInvalid(str(errors)) from None
+    document = Document(name=str(path), root=root, content=policy_yaml.plain(root))
+    try:
+        return Settings.model_validate(document.content, context={"folder": path.resolve().parent})
+    except ValidationError as error:
+        faults = [_fault(document, fault) for fault in error.errors(include_url=False, include_input=False)]
+        raise SettingsInvalid("\n".join(sorted(set(faults)))) from None
+
+
+def _fault(document: Document, fault: Any) -> str:
+    location = tuple(fault["loc"])
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if fault["type"] == "extra_forbidden":
+        mistake = document.error(location, "there is no such setting", "the documented settings", key=True)
+    elif fault["type"] == "missing":
+        mistake = document.error(location, "this setting is missing", "a value for it")
+    else:
+        mistake = document.error(location, "the value doesn't fit", message)
+    return mistake.text()
