@@ -69,11 +69,24 @@ def test_without_a_review_it_waits_and_says_for_whom() -> None:
 
 
 def test_a_void_request_is_void_even_when_it_is_approved_or_denied() -> None:
-    for reviews in ([review(ALICE)], [review(ALICE, "CHANGES_REQUESTED")]):
-        decision = verdict(*reviews, changed_since_base=frozenset({"terraform/web/main.tf"}))
+    for state, told in (
+        ("APPROVED", FindingCode.APPROVED),
+        ("CHANGES_REQUESTED", FindingCode.CHANGES_REQUESTED),
+    ):
+        decision = verdict(review(ALICE, state), changed_since_base=frozenset({"terraform/web/main.tf"}))
         assert isinstance(decision, Void)
-        assert decision.reasons == decision.findings
         assert [finding.code for finding in decision.reasons] == [FindingCode.BASE_SOURCE_MOVED]
+        assert [finding.code for finding in decision.findings] == [FindingCode.BASE_SOURCE_MOVED, told]
+
+
+def test_reviews_of_a_void_request_are_told_even_when_nobody_owns_anything() -> None:
+    decision = verdict(review(MALLORY), review(BOB, "CHANGES_REQUESTED", id=11), text=None)
+    assert isinstance(decision, Void)
+    assert [finding.reason for finding in decision.findings] == [
+        "There is no CODEOWNERS file at commit bbbbbbb, so nobody can approve.",
+        "@mallory approved, but is not an owner of anything in this request, for nobody is for certain.",
+        "@bob requested changes, but is not an owner of anything in this request, for nobody is for certain.",
+    ]
 
 
 def test_all_causes_of_a_void_request_are_told_at_once() -> None:

@@ -86,7 +86,7 @@ def test_an_issue_policy_reaches_its_own_leases_only() -> None:
 
 def test_the_sweeper_revokes_the_leases_of_its_pool_and_issues_none() -> None:
     rules = json.loads(str(writes()["sys/policies/acl/sweep-demo"].payload["policy"]))["path"]
-    assert set(rules) == {"sys/leases/revoke", "auth/token/revoke-self"}
+    assert set(rules) == {"sys/leases/revoke", "auth/token/revoke-accessor", "auth/token/revoke-self"}
     assert rules["sys/leases/revoke"]["allowed_parameters"]["lease_id"] == [
         "pki/issue/apply/*",
         "pki/issue/forget/*",
