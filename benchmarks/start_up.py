@@ -7,6 +7,7 @@ Everything is a process of its own, in turn.
 from __future__ import annotations
 
 import asyncio
+import resource
 import subprocess
 import sys
 import time
@@ -30,7 +31,7 @@ _IMPORT_MCP = (sys.executable, "-c", "import mcp, mcp.server, mcp.server.stdio")
 def measure(run: Run) -> Sequence[Row]:
     """Both medians against their floors."""
     run.say(f"{TIMES} starts of `ownergate --help`, in turn with a bare Python ...")
-    bare, shown = _in_turn(_BARE, _HELP)
+    bare, shown, note = _in_turn(_BARE, _HELP)
     stage = run.stage()
     run.say(f"{TIMES} starts of `ownergate mcp` up to the tool list, in turn with `import mcp` ...")
     imported, listed = asyncio.run(_lists(stage))
@@ -42,8 +43,9 @@ def measure(run: Run) -> Sequence[Row]:
             floor=figures.milliseconds(bare),
             floor_is="a Python that does nothing",
             notes=(
-                f"{shown.median - bare.median:.0f} ms over bare Python; bound: "
-                f"{HELP_OVER_PYTHON_MILLISECONDS:.0f} ms over it",
+                f"{shown.median - bare.median:.0f} ms over bare Python, "
+                f"{HELP_OVER_PYTHON_MILLISECONDS:.0f} ms are allowed",
+                note,
             ),
         ),
         Row(
@@ -56,14 +58,19 @@ def measure(run: Run) -> Sequence[Row]:
     )
 
 
-def _in_turn(first: Sequence[str], second: Sequence[str]) -> tuple[Series, Series]:
+def _in_turn(floor: Sequence[str], ours: Sequence[str]) -> tuple[Series, Series, str]:
+    """The times of both commands, and what they cost in processor time, which a busy machine stretches less."""
     times: tuple[list[float], list[float]] = ([], [])
+    used = [0.0, 0.0]
     for number in range(WARM_UP + TIMES):
-        for command, found in zip((first, second), times, strict=True):
+        for which, command in enumerate((floor, ours)):
+            before = _processor_milliseconds()
             took = _started(command)
             if number >= WARM_UP:
-                found.append(took)
-    return Series(tuple(times[0])), Series(tuple(times[1]))
+                times[which].append(took)
+                used[which] += (_processor_milliseconds() - before) / TIMES
+    note = f"processor time {used[1]:.0f} ms against {used[0]:.0f} ms, means"
+    return Series(tuple(times[0])), Series(tuple(times[1])), note
 
 
 def _started(command: Sequence[str]) -> float:
@@ -73,6 +80,12 @@ def _started(command: Sequence[str]) -> float:
     if done.returncode:
         raise CannotMeasure(f"`{' '.join(command)}` failed: {done.stderr.decode()[:500]}")
     return took
+
+
+def _processor_milliseconds() -> float:
+    """What all children that have ended used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1000
 
 
 async def _lists(stage: Stage) -> tuple[Series, Series]:

@@ -7,6 +7,8 @@ the real server. It is never how OpenBao is run for real work.
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import secrets
 import shutil
 import socket
@@ -89,9 +91,26 @@ class OpenBaoServer:
             return False
 
     def seal(self) -> None:
-        """Seals it; a development server can't be unsealed again without its printed key."""
+        """Seals it: it answers, and gives out nothing."""
+        self._put("sys/seal", {})
+
+    def unseal(self) -> None:
+        """Unseals it with the key that a development server prints at its start.
+
+        Raises:
+            RuntimeError: when its log holds no key.
+        """
+        found = re.findall(r"Unseal Key: (\S+)", self.log.read_text(encoding="utf-8", errors="replace"))
+        if not found:
+            raise RuntimeError("OpenBao's log names no key to unseal it with")
+        self._put("sys/unseal", {"key": found[-1]})
+
+    def _put(self, path: str, body: dict[str, str]) -> None:
         request = urllib.request.Request(  # noqa: S310
-            f"{self.address}/v1/sys/seal", method="PUT", headers={"X-Vault-Token": self.root_token}
+            f"{self.address}/v1/{path}",
+            data=json.dumps(body).encode(),
+            method="PUT",
+            headers={"X-Vault-Token": self.root_token},
         )
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,14 @@ class Variation:
         policy: the policy file of bot and runner.
         files: more files of the company's repository, by path.
         bot, runner: settings that differ; a mapping adds to the usual one.
+        way: the address at which the runner reaches a part, from that part's own.
     """
 
     policy: Path = CLONE / "policy" / "policy.yaml"
     files: Mapping[str, str] = field(default_factory=dict)
     bot: Settings = field(default_factory=dict)
     runner: Settings = field(default_factory=dict)
+    way: Callable[[str], str] = str
 
 
 class Places:
@@ -118,7 +120,7 @@ def write_settings(
         "policy": str(variation.policy),
         "repository": {"id": acme.repository.id, "name": acme.repository.full_name},
         "github": {
-            "api_url": github.url,
+            "api_url": variation.way(github.url),
             "app_id": acme.runner_app.id,
             "installation_id": acme.runner_installation.id,
             "private_key_file": "app.pem",
@@ -127,7 +129,7 @@ def write_settings(
         "grant_keys_file": "grant-keys.pem",
         "receipt_key_file": "receipt-key.pem",
         "sealing_key_file": "sealing.key",
-        "openbao": {"address": openbao.address, "login_key_file": "login-key.pem"},
+        "openbao": {"address": variation.way(openbao.address), "login_key_file": "login-key.pem"},
         "sandbox": {
             "images": "images",
             "scratch": str(places.scratch / "sandbox"),

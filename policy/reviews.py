@@ -102,10 +102,10 @@ def _decision(
     if not may_approve(person.id, requirement):
         reason = f"{name} asked for this change and can't approve it."
         return no(FindingCode.OWN_REQUEST, subject, reason)
-    return _commit(person, review, requirement) or _counts(person, review, requirement)
+    return _commit(person, review, facts, requirement) or _counts(person, review, requirement)
 
 
-def _commit(person: Person, review: ReviewFact, requirement: Requirement) -> Finding | None:
+def _commit(person: Person, review: ReviewFact, facts: Facts, requirement: Requirement) -> Finding | None:
     """The finding against a review that is not, or not certainly, for the head commit."""
     subject = _subject(review, person)
     witnessed = requirement.commit_evidence is CommitEvidence.WITNESSED
@@ -120,6 +120,12 @@ def _commit(person: Person, review: ReviewFact, requirement: Requirement) -> Fin
         reason = (
             f"The approval by @{person.login} is on {commit[:7]}, the request is at "
             f"{requirement.head_sha[:7]}."
+        )
+        return no(FindingCode.OTHER_COMMIT, subject, reason)
+    if commit != facts.pull_request.head_sha:
+        reason = (
+            f"The approval by @{person.login} is on {commit[:7]}, and the pull request has moved on to "
+            f"{facts.pull_request.head_sha[:7]}."
         )
         return no(FindingCode.OTHER_COMMIT, subject, reason)
     return None

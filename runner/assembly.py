@@ -67,7 +67,7 @@ def assemble(settings: Settings, data: DataFolder) -> Equipment:
     return Equipment(
         settings=settings,
         policy=_policy(settings),
-        bot=BotClient(settings.bot_url, token=_token(settings)),
+        bot=BotClient(settings.bot_url, token=_token(settings), ca_file=settings.bot_ca_file),
         chain=ChainWatch(data.audit),
         readiness=Readiness(sandbox, period_seconds=settings.proof_seconds, now=now),
         sandbox=sandbox,
@@ -118,6 +118,7 @@ def _github(settings: Settings) -> AppClients:
         private_key=key.reveal().decode("ascii", "replace"),
         installation_id=settings.github.installation_id,
         read_only=True,
+        verify=True if settings.github.ca_file is None else str(settings.github.ca_file),
     )
 
 

@@ -128,6 +128,7 @@ def _deliver(equipment: Equipment, job: Job, kept: KeptResult) -> None:
     if job.kind is JobKind.EXECUTE:
         try:
             equipment.kept.keep(kept)
+            equipment.journal.remove(job.id)
         except OSError as error:
             # The bot may still take it; only a kill before that would now make it unknown.
             _log.error("a result can't be kept", job=job.id, why=error.strerror)

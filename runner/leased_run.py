@@ -14,7 +14,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -69,12 +69,17 @@ Output: TypeAlias = Released | Withheld
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A run that is over: no process of it is left. `lease` is None without one, or when it is not
-    known to be dead."""
+    """A run that is over: no process of it is left.
+
+    Attributes:
+        lease: None without one, or when it is not known to be dead.
+        secrets: what the run was given and must not be found in anything that leaves the runner.
+    """
 
     outcome: SandboxOutcome
     lease: LeaseRecord | None
     output: Output
+    secrets: tuple[SecretBytes, ...] = field(repr=False, default=())
 
 
 def run(
@@ -123,8 +128,14 @@ def run(
     dead = _revoke(equipment, lease, trail)
     if isinstance(dead, Refused):
         why = f"its credential could not be seen to be dead: {dead.refusal.what}"
-        return Ran(outcome=outcome, lease=None, output=Withheld(why=why))
-    return Ran(outcome=outcome, lease=dead, output=_release(outcome, lease))
+        return Ran(outcome=outcome, lease=None, output=Withheld(why=why), secrets=lease.secrets)
+    output = _release(outcome, lease)
+    return Ran(outcome=outcome, lease=dead, output=output, secrets=lease.secrets)
+
+
+def holds_credential(ran: Ran, data: bytes) -> bool:
+    """Whether what a run left holds the credential that it was given, in any usual coding."""
+    return redaction.LEASE_MARK in redaction.redact_bytes(data, ran.secrets).found
 
 
 def credential_of(

@@ -13,7 +13,9 @@ expected is refused, so a Terraform that changes the format stops here and is lo
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
 from collections.abc import Collection, Iterator
 
 from policy.refusal import Code, Refused, refuse
@@ -23,6 +25,12 @@ LARGEST_UNPACKED = 64 * 1024 * 1024
 """Bytes of all parts together."""
 
 MOST_PARTS = 4096
+
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(NotImplementedError, RuntimeError, EOFError, OSError, ValueError),
+)
+"""What Python's reader raises for an archive that is not one."""
 
 _PLAN = "tfplan"
 _CONFIGURATION = "tfconfig/"
@@ -73,10 +81,12 @@ def _unpack(plan: bytes) -> dict[str, bytes]:
             for entry in entries:
                 if entry.filename in parts:
                     raise _unreadable(f"{entry.filename} stands in it twice")
+                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise _unreadable(f"{entry.filename} is packed in an unknown way")
                 # The size that an entry states is what is read of it at most.
                 with archive.open(entry) as part:
                     parts[entry.filename] = part.read(entry.file_size)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
+    except _BROKEN:
         raise _unreadable("it is no archive that can be read") from None
     return parts
 

@@ -5,7 +5,8 @@
  3. the lease is revoked and seen powerless; the plan's bytes are taken out and hashed;
  4. `terraform init` must have recorded the policy's backend;
  5. a fresh sandbox turns the bytes into JSON (`plan_reading`), which is checked, masked and read;
- 6. the state must be as it was.
+ 6. the credential must not stand in it, in any coding;
+ 7. the state must be as it was.
 
 What planning printed is never released when it succeeds: a module can print any value that it can read.
 When it fails, the end of what it printed is, redacted, because nobody could repair a module without it.
@@ -94,6 +95,13 @@ def plan(
         record = calls.in_module(source, terraform_module.BACKEND_RECORD)
         terraform_module.check_backend(ran.outcome.taken_out.get(record))
     read = plan_reading.read(equipment.sandbox, planning, saved, source, cancelled)
+    if leased_run.holds_credential(ran, read.masked):
+        raise refuse(
+            Code.CREDENTIAL_LITERAL,
+            "the plan holds the credential that planning was given",
+            rule="A plan is committed and shown, so no secret may be in it.",
+            remedy="Take out what reads /run/credential in the module. That credential is dead already.",
+        )
     after = terraform_state.see(folder)
     if after != before:
         raise refuse(

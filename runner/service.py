@@ -59,6 +59,7 @@ def run_once(settings_path: Path) -> bool:
     Raises:
         CannotRun: as `run`, and when the bot can't be asked.
     """
+    _log_to_stderr()
     with _explained(), _started(settings_path) as equipment:
         return WorkLoop(equipment, stop=threading.Event()).run_once()
 
@@ -170,6 +171,6 @@ def _log_to_stderr() -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

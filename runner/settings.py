@@ -74,12 +74,13 @@ class Repository(_Part):
 
 
 class GitHub(_Part):
-    """The runner's own read-only App at GitHub."""
+    """The runner's own read-only App at GitHub. `ca_file`: the CA of a GitHub Enterprise Server."""
 
     api_url: Address
     app_id: int = Field(gt=0)
     installation_id: int = Field(gt=0)
     private_key_file: File
+    ca_file: File | None = None
 
 
 class BotApp(_Part):
@@ -119,6 +120,7 @@ class Settings(_Part):
     Attributes:
         name: this runner's name, in events and receipts.
         pool: the pool that it serves; a target of another pool is refused.
+        bot_ca_file: the CA of the bot's certificate, PEM; None for the system's.
         revoked_grants_file: ids of grants that were taken back, one a line; None for none.
         state: folder of Terraform states.
         data: spent grants, lease journal, remembered audit tip, kept results, rescued states.
@@ -130,6 +132,7 @@ class Settings(_Part):
     name: Name
     pool: Name
     bot_url: Address
+    bot_ca_file: File | None = None
     token_file: File
     policy: File
     repository: Repository

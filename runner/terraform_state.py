@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from urllib.parse import quote
 from policy.manifest import TerraformState
 from policy.refusal import Code, Refused, refuse
 from runner import durable_files
+from runner.sandbox import untrusted_files
 from runner.terraform_module import STATE_FILE
 
 LARGEST_STATE = 64 * 1024 * 1024
@@ -88,7 +88,7 @@ def see(folder: Path) -> StateSeen:
     Raises:
         Refused: `state_invalid`, when there is a file that is not a Terraform state of version 4.
     """
-    data = _content(folder / STATE_FILE)
+    data = _content(folder)
     if not data:
         return StateSeen(made_on=None, providers=frozenset())
     try:
@@ -126,20 +126,13 @@ def _provider(name: str) -> str:
     return match[1]
 
 
-def _content(path: Path) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
+def _content(folder: Path) -> bytes:
+    if not os.path.lexists(folder / STATE_FILE):
         return b""
-    except OSError as error:
-        raise _invalid(f"it can't be opened ({error.strerror})") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise _invalid("it is not a regular file")
-        data = file.read(LARGEST_STATE + 1)
-    if len(data) > LARGEST_STATE:
-        raise _invalid(f"it is larger than {LARGEST_STATE} bytes")
-    return data
+    try:
+        return untrusted_files.read(folder, STATE_FILE, max_bytes=LARGEST_STATE)
+    except untrusted_files.NotAPlainFile as found:
+        raise _invalid(str(found)) from None
 
 
 def _invalid(why: str) -> Refused:

@@ -64,7 +64,7 @@ class ScriptedBot:
         self.lost: list[str] = []
         self.append(Kind.TOOL_REQUEST, {"by": "a test"})
         handler = type("Handler", (_Handler,), {"bot": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
@@ -203,6 +203,11 @@ def _no_claim(job_id: str, request: ClaimRequest) -> Claim:
 
 def _changed(job: Job, fields: Mapping[str, Any]) -> Job:
     return Job(**{name: fields.get(name, getattr(job, name)) for name in Job.__dataclass_fields__})
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """A runner that is killed cuts its connections; nothing is printed for that."""
 
 
 class _Handler(BaseHTTPRequestHandler):

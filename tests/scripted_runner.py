@@ -19,6 +19,7 @@ from bot.tokens import Role
 from policy import argv, canonical, manifest, receipt, record, terraform_plan
 from policy.audit import Kind
 from policy.receipt import AuditTip, LeaseRecord, Outcome, Receipt, Residue
+from policy.refusal import Code
 from policy.runner_protocol import (
     Claim,
     ClaimRequest,
@@ -31,7 +32,6 @@ from policy.runner_protocol import (
     PlanResult,
     Poll,
 )
-from policy.refusal import Code
 from policy.source import SourceArchive
 from policy.tools import Tool
 from tests.living_bot import LivingBot

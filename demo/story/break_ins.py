@@ -97,7 +97,7 @@ async def a_plan_that_swaps_its_bytes(cast: Cast) -> None:
     answer = await cast.agent.wait(asked.id, {"refused", "succeeded", "failed", "unknown", "void", "stale"})
     tell.show(str((answer.data["refusal"] or {}).get("what", answer.data["cause"])))
     tell.hold(answer.data["state"] == "refused", "the runner refuses bytes that the digest doesn't cover")
-    comment = cast.people["alice"].wait_for_comment(asked.number, "refused by the runner")
+    comment = cast.people["alice"].wait_for_comment(asked.number, "Refused by the runner")
     tell.hold("credential.issued" not in comment, "no credential was issued, and nothing ran")
 
 

@@ -135,7 +135,7 @@ def test_killed_at_every_step_it_answers_at_its_next_start(own: Stack) -> None:
         again = job_again(begun)
         own.bot.give(again)
         assert own.bot.result_of(again.id).outcome in (JobOutcome.REFUSED, JobOutcome.STALE)
-    assert not list(own.data.jobs.iterdir())
+        wait_until(lambda: not list(own.data.jobs.iterdir()))
 
 
 def job_again(job: Job) -> Job:

@@ -1,0 +1,1 @@
+"""The same cases against a double and against the real thing."""

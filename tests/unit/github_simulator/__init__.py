@@ -1,0 +1,1 @@
+"""The simulator of GitHub, through its real doors: sockets, git and webhooks."""
