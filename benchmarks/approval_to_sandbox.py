@@ -1,4 +1,4 @@
-"""An owner's approval: from its webhook at the bot to the sandbox in which the approved plan runs.
+"""An approval: from its webhook to the sandbox in which the plan runs.
 
 Each round is a whole `terraform_apply`: request, plan, pull request, approval, execution, merge. The clock
 starts when the bot takes GitHub's webhook (`inbox.received_at`, in microseconds) and ends when
@@ -66,8 +66,8 @@ def measure(run: Run) -> Sequence[Row]:
         floor=figures.milliseconds(floor),
         floor_is="bare `runsc run` up to its tool's first output, p50",
         notes=(
-            f"p50 {series.median:.0f} ms; from the review's POST p95 {posted.percentile(95):.0f} ms, p50 "
-            f"{posted.median:.0f} ms",
+            f"p50 {series.median:.0f} ms",
+            f"from the review's POST: p95 {posted.percentile(95):.0f} ms, p50 {posted.median:.0f} ms",
             f"median ms after the webhook: {steps}, sandbox.started {series.median:.0f}",
         ),
     )

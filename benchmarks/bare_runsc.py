@@ -1,7 +1,8 @@
 """The floor of all that runs in a sandbox: the same commands in bare `runsc run`, and nothing around them.
 
-Same image folder, mounts, user and flags as `runner.sandbox` uses. Left out is all that is ours: the
-lease, the first process that reports the kernel, the control groups, and the bot.
+Same image folder, mounts, user and flags as `runner.sandbox` uses, and a control group beside those of the
+sandboxes, so that a busy machine gives both the same share of its processors. Left out is all that is
+ours: the lease, the first process that reports the kernel, the limits on the tool, and the bot.
 """
 
 from __future__ import annotations
@@ -25,17 +26,25 @@ from runner import calls, settings
 from runner.sandbox import oci_bundle
 from runner.sandbox.image_folder import ImageFolder
 from runner.sandbox.interface import SandboxCall
+from runner.sandbox.limits import control_groups
 from runner.sandbox.runsc import TOOL_USER
 from runner.sandbox.runsc_program import RunscProgram
+
+_JOIN = 'while [ "$1" != -- ]; do echo $$ >"$1"; shift; done; shift; exec "$@"'
+"""A shell of the host joins the groups and becomes `runsc`: about a millisecond."""
 
 
 class BareRunsc:
     """The steps of one call, each a `runsc run` of its own, one after the other."""
 
-    def __init__(self, program: RunscProgram, bundles: Sequence[Path], log: Path) -> None:
+    def __init__(
+        self, program: RunscProgram, bundles: Sequence[Path], log: Path, groups: Sequence[Path]
+    ) -> None:
+        """Takes the program, one bundle a step, a file for its log, and the groups that it joins."""
         self._program = program
         self._bundles = bundles
         self._log = log
+        self._groups = groups
 
     def run(self) -> float:
         """Runs every step to its end; milliseconds."""
@@ -61,7 +70,8 @@ class BareRunsc:
         return seconds * 1000
 
     def _command(self, bundle: Path) -> tuple[str, ...]:
-        return self._program.run_command(f"bare-{uuid.uuid4().hex}", bundle=bundle, log=self._log)
+        command = self._program.run_command(f"bare-{uuid.uuid4().hex}", bundle=bundle, log=self._log)
+        return ("/bin/sh", "-c", _JOIN, "join", *map(str, self._groups), "--", *command)
 
 
 @contextlib.contextmanager
@@ -70,7 +80,7 @@ def of_tool(stage: Stage, name: str) -> Iterator[BareRunsc]:
     runner = settings.load(Path(stage.runner_config))
     tool = policy_file.load(runner.policy.read_bytes()).tools[name]
     image = ImageFolder(runner.sandbox.images / tool.image)
-    with tempfile.TemporaryDirectory(prefix="ownergate-bench-", dir="/dev/shm") as folder:  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="ownergate-bench-", dir="/dev/shm") as folder:
         memory = Path(folder)
         work, credential = memory / "work", memory / "credential"
         for each in (work, credential, memory / "runsc"):
@@ -100,7 +110,22 @@ def of_tool(stage: Stage, name: str) -> Iterator[BareRunsc]:
             bundle.mkdir()
             (bundle / "config.json").write_text(json.dumps(config), encoding="utf-8")
             bundles.append(bundle)
-        yield BareRunsc(program, bundles, memory / "log")
+        with _group(tool) as files:
+            yield BareRunsc(program, bundles, memory / "log", files)
+
+
+@contextlib.contextmanager
+def _group(tool: Tool) -> Iterator[tuple[Path, ...]]:
+    """A group like a sandbox's before its tool starts; nothing where no groups can be made."""
+    groups = control_groups.usable()
+    if groups is None:
+        yield ()
+        return
+    group = groups.hold(f"bare-{uuid.uuid4().hex}", tool.limits)
+    try:
+        yield group.entry()
+    finally:
+        group.release()
 
 
 def _call(tool: Tool, image_sha256: str) -> SandboxCall:

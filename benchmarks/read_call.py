@@ -1,4 +1,4 @@
-"""A read-only call through MCP: agent, `ownergate mcp`, bot, runner, lease, gVisor, and back.
+"""A read-only call: agent, MCP, bot, runner, lease, gVisor and back.
 
 The tool is `sandbox_report` of the shipped policy: two steps, so two sandboxes, and a lease of OpenBao's
 that is seen powerless before the output is released. The client is a real one over stdio. The floor is

@@ -98,7 +98,7 @@ async def a_plan_that_swaps_its_bytes(cast: Cast) -> None:
     tell.show(str((answer.data["refusal"] or {}).get("what", answer.data["cause"])))
     tell.hold(answer.data["state"] == "refused", "the runner refuses bytes that the digest doesn't cover")
     comment = cast.people["alice"].wait_for_comment(asked.number, "Refused by the runner")
-    tell.hold("credential.issued" not in comment, "no credential was issued, and nothing ran")
+    tell.hold("pki/issue/terraform-apply/" not in comment, "no destructive lease was issued, nothing ran")
 
 
 def _job(cast: Cast, asked: Asked, bound: manifest.Manifest, document: str) -> Job:

@@ -85,6 +85,7 @@ TABLE: list[tuple[str, str, tuple[str, ...] | str]] = [
     ("/Docs/ @d", "docs/a", NOBODY),
     ("/Docs/ @d", "Docs/a", ("@d",)),
     ("/ @d", "a", NOBODY),
+    ("/ @d", "a/b/c", NOBODY),
     (".hidden @d", "a/.hidden", ("@d",)),
     ("* @d", ".hidden", ("@d",)),
     # Blanks, escapes, comments, line ends, byte order mark.

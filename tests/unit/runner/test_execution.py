@@ -5,19 +5,34 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 from policy.audit import Kind
 from policy.receipt import Outcome, Residue
 from policy.refusal import Code
-from policy.runner_protocol import JobKind, JobOutcome
+from policy.runner_protocol import JobOutcome
 from runner import recovery, rescued_states
 from runner.sealing import SealingKeys
 from runner.work_loop import WorkLoop
 from tests.openbao import running_openbao
 from tests.runner_stack import MAIN, Stack
 
+STATE = {
+    "version": 4,
+    "terraform_version": "1.11.4",
+    "serial": 1,
+    "lineage": "00000000-0000-0000-0000-000000000000",
+    "outputs": {},
+    "resources": [
+        {
+            "mode": "managed",
+            "type": "terraform_data",
+            "name": "disk",
+            "provider": 'provider["terraform.io/builtin/terraform"]',
+            "instances": [{"schema_version": 0, "attributes": {"id": "1", "input": None, "output": None}}],
+        }
+    ],
+}
 CHANGED = MAIN.decode().replace('"small"', '"large"')
 
 
@@ -50,6 +65,17 @@ def test_an_approved_request_is_carried_out(stack: Stack) -> None:
     assert not list(stack.data.results.iterdir())
     assert not list(stack.data.leases.iterdir())
 
+    _, planned = stack.plan(module)
+    assert planned.outcome is JobOutcome.NO_CHANGE
+    assert planned.plan is None
+
+    # One saved plan is not applied twice, not even on the empty state that it was made on.
+    shutil.rmtree(stack.state(module).parent)
+    again = stack.work(stack.execution(opened))
+    assert again.refusal is not None
+    assert again.refusal.code == Code.GRANT_SPENT
+    assert not stack.state(module).exists()
+
 
 def test_a_change_that_replaces_and_then_a_replay_of_its_grant(stack: Stack) -> None:
     module = stack.module()
@@ -78,18 +104,6 @@ def test_a_change_that_replaces_and_then_a_replay_of_its_grant(stack: Stack) -> 
     assert Kind.CREDENTIAL_REQUESTED not in stack.bot.kinds(job.id)
 
 
-def test_a_saved_plan_is_not_applied_twice_on_an_empty_state(stack: Stack) -> None:
-    module = stack.module()
-    opened = stack.ready(module)
-    stack.grants(opened)
-    assert stack.work(stack.execution(opened)).outcome is JobOutcome.SUCCEEDED
-    shutil.rmtree(stack.state(module).parent)
-    again = stack.work(stack.execution(opened))
-    assert again.refusal is not None
-    assert again.refusal.code == Code.GRANT_SPENT
-    assert not stack.state(module).exists()
-
-
 def test_a_second_plan_that_is_not_empty_is_told(stack: Stack) -> None:
     module = stack.module()
     text = 'resource "terraform_data" "clock" { input = timestamp() }\n'
@@ -105,9 +119,8 @@ def test_a_second_plan_that_is_not_empty_is_told(stack: Stack) -> None:
 
 def test_a_tool_without_preview(stack: Stack) -> None:
     module = stack.module()
-    first = stack.ready(module)
-    stack.grants(first)
-    assert stack.work(stack.execution(first)).outcome is JobOutcome.SUCCEEDED
+    stack.state(module).parent.mkdir(parents=True)
+    stack.state(module).write_text(json.dumps(STATE))
     arguments = {"module": module, "address": "terraform_data.disk"}
     job, planned = stack.plan(module, tool="forget", arguments=arguments)
     assert planned.outcome is JobOutcome.PLANNED
@@ -218,20 +231,3 @@ def test_a_bot_that_is_away_at_the_end_gets_the_result_later(stack: Stack, tmp_p
     assert result.outcome is JobOutcome.SUCCEEDED
     assert own.bot.kinds(job.id).count(Kind.SANDBOX_COMPLETED) == 2, "with the second plan's"
     assert not list(own.data.results.iterdir())
-
-
-def test_planning_finds_nothing_to_do(stack: Stack) -> None:
-    module = stack.module()
-    opened = stack.ready(module)
-    stack.grants(opened)
-    assert stack.work(stack.execution(opened)).outcome is JobOutcome.SUCCEEDED
-    _, planned = stack.plan(module)
-    assert planned.outcome is JobOutcome.NO_CHANGE
-    assert planned.plan is None
-
-
-def test_the_jobs_kind_and_the_tools_tier_belong_together(stack: Stack) -> None:
-    opened = stack.ready(stack.module())
-    job = replace(stack.execution(opened), kind=JobKind.READ)
-    result = stack.work(job)
-    assert result.outcome is JobOutcome.REFUSED

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from policy import grant, manifest
 from policy.audit import Kind
 from policy.refusal import Code, Refused
-from policy.runner_protocol import Job, JobEvent, JobOutcome, JobResult
+from policy.runner_protocol import Job, JobEvent, JobKind, JobOutcome, JobResult
 from runner.bot_client import BotUnavailable
 from runner.lease.interface import GrantLogin, RunnerLogin
 from runner.secret_bytes import SecretBytes
@@ -182,6 +182,11 @@ def test_a_manifest_in_another_form(stack: Stack, opened: Opened) -> None:
 def test_a_job_without_what_an_execution_needs(stack: Stack, opened: Opened, missing: str) -> None:
     job = stack.execution(opened, **{missing: None})
     refused(stack, job, Code.REQUEST_DIFFERS, claimed=False)
+
+
+def test_an_execution_that_calls_itself_a_read(stack: Stack, opened: Opened) -> None:
+    job = replace(stack.execution(opened), kind=JobKind.READ)
+    refused(stack, job, Code.TOOL_DIFFERS, claimed=False)
 
 
 # The grant and the plan: what only the claim gives
