@@ -57,7 +57,7 @@ test: setup  ## Run every test that needs no cluster
 
 .PHONY: test-mcp
 test-mcp: setup  ## Run the tests of the MCP server alone
-	@$(BIN)/pytest tests/unit/mcp_server tests/scenarios/test_mcp_stdio.py
+	@$(BIN)/pytest tests/unit/mcp_server
 
 .PHONY: check
 check: $(READY)  ## Lint, types, import contracts

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sqlite3
 import sys
 import tempfile
@@ -84,7 +85,11 @@ def measure(run: Run) -> Sequence[Row]:
             f"claim: winners of one grant, {PROCESSES} x {GRANTS} tries",
             Quantity(value=most, unit=Unit.COUNT),
             1,
-            notes=() if outcome.one_winner_each else ("A grant had no winner or more than one.",),
+            notes=(
+                f"each of {GRANTS:,} grants was won exactly once"
+                if outcome.one_winner_each
+                else "a grant had no winner, or two, or a fencing number was given out twice",
+            ),
         ),
         Row(
             what="claim: tries",
@@ -184,7 +189,8 @@ def _bare(path: Path, tries: int) -> None:
 
 def _parts(folder: Path) -> Parts:
     database = Database(f"sqlite:///{folder / 'bot.db'}")
-    audit = AuditLog(database, folder / "tip" / "audit-tip.json")
+    # A bot has its tip file for itself; these are as many bots.
+    audit = AuditLog(database, folder / f"tip-{os.getpid()}" / "audit-tip.json")
     clock = SystemClock()
     return Parts(
         database=database,

@@ -78,7 +78,7 @@ class Planning:
                     unit,
                     request,
                     State.FAILED,
-                    cause=f"Planning failed. {result.reason}",
+                    cause=wording.PLAN_FAILED,
                     refusal=refusal_of(result.refusal),
                     result=_failure(result),
                 )

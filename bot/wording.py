@@ -21,6 +21,7 @@ GITHUB_TROUBLE: Final = "GitHub did not take it at the last try; it is tried aga
 GITHUB_SILENT: Final = "GitHub can't be read at the moment; this is tried again by itself."
 PLANNING: Final = "A runner computes what this would change."
 NO_PREVIEW: Final = "NO PREVIEW"
+PLAN_FAILED: Final = "Planning failed."
 PUBLISHING: Final = "The plan is ready; its pull request is being opened."
 PENDING: Final = "It waits for the approval of code owners on GitHub."
 PENDING_PARTLY: Final = "It is approved in part and waits for further approvals on GitHub."

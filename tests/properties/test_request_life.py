@@ -75,9 +75,11 @@ class RequestLife(RuleBasedStateMachine):
         answer = self.bot.agent(login).call("terraform_apply", {"module": "demo"}, source=source)
         assert answer.status_code in (200, 429)
 
-    @rule(login=st.sampled_from(["bob", "dave"]))
-    def cancel(self, login: str) -> None:
+    @rule(login=st.sampled_from(["bob", "dave"]), really=st.sampled_from([True, False, False, False]))
+    def cancel(self, login: str, really: bool) -> None:
         """An agent takes its newest request back, if it can."""
+        if not really:
+            return
         agent = self.bot.agent(login)
         own = agent.client.get("/api/v1/requests").json()["requests"]
         if own:
@@ -119,7 +121,7 @@ class RequestLife(RuleBasedStateMachine):
                 self.bot.push("main", {"README.md": f"{self.bot.clock.now()}\n"})
 
     @rule(login=st.sampled_from(["alice", "carol"]))
-    def the_usual_way(self, login: str) -> None:
+    def approved_as_usual(self, login: str) -> None:
         """Things go as they mostly do: planned, opened, approved, seen."""
         self.poll()
         if any(job.kind is JobKind.PLAN for job in self.jobs):
@@ -129,6 +131,15 @@ class RequestLife(RuleBasedStateMachine):
             self.bot.review(number, login)
         self.deliver()
         self.poll()
+
+    @rule(login=st.sampled_from(["alice", "carol"]), outcome=st.sampled_from(list(Outcome)[:2]))
+    def carried_out_as_usual(self, login: str, outcome: Outcome) -> None:
+        """And carried out."""
+        self.approved_as_usual(login)
+        if any(job.kind is JobKind.EXECUTE for job in self.jobs):
+            self.claim()
+        if self.claimed:
+            self.finish(outcome)
 
     # --- The bot's own threads --------------------------------------------------------------------
 

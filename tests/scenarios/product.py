@@ -19,7 +19,7 @@ from typing import Any
 import httpx2
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from demo import agent, company, stage
+from demo import agent, company, processes, stage
 from demo.agent import Answer
 from demo.people import Person, wait_for
 from demo.stage import Running
@@ -189,6 +189,16 @@ class Product:
         return httpx2.Client(
             base_url=self.running.stage.bot_url, headers=headers, timeout=60, trust_env=False
         )
+
+    def admin_token_file(self) -> str:
+        """The token of an administrator, made when it is first asked for."""
+        path = self.running.places.audit / "admin-token"
+        if not path.exists():
+            processes.run(
+                *(processes.OWNERGATE, "bot", "token", "create", "--role", "admin", "--name", "operator"),
+                *("--config", str(self.running.places.bot_config), "--out", str(path)),
+            )
+        return str(path)
 
     def state_file(self, module: str) -> Path:
         """A module's Terraform state at the runner."""

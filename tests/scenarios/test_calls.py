@@ -27,7 +27,7 @@ MODULE = {"module": "demo"}
         ({"module": "d" * 1_000_000}, "arguments_invalid"),
         ({**MODULE, "expect": {"replaces": 2**60}}, "json_invalid"),
         ({**MODULE, "source": {"branch": "x", "files": {}}}, "arguments_invalid"),
-        ({**MODULE, "source": {"files": {"terraform/demo/../../CODEOWNERS": "* @dana"}}}, "path_invalid"),
+        ({**MODULE, "source": {"files": {"terraform/demo/../../CODEOWNERS": "* @dana"}}}, "source_invalid"),
         ({**MODULE, "source": {"files": {"CODEOWNERS": "* @dana"}}}, "source_invalid"),
         (
             {**MODULE, "source": {"files": {"terraform/demo/x.tf": "# ghp_" + "a1B2c3D4e5F6" * 3}}},

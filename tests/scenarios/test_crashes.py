@@ -76,9 +76,16 @@ def test_a_runner_killed_while_the_tool_runs_leaves_it_unknown_and_ends_the_leas
     assert_no_leases(ownergate, "lasting")
     assert "Somebody must look" in ownergate.comment(asked, "### Outcome unknown")
     assert ownergate.kinds(asked.id).count("grant.spent") == 1
-    blocked = ownergate.agent.call("terraform_apply", module=asked.module, reason="and now?", expect={})
-    assert blocked.data["state"] in {"received", "planning"}, "the lock stays until somebody has looked"
-    ownergate.agent.call("cancel_request", request_id=blocked.data["id"])
+    body = call("terraform_apply", {"module": asked.module}, reason="and now?")
+    with ownergate.rest(ownergate.running.stage.agent_token_file) as http:
+        blocked = http.post("/api/v1/requests", json=body).raise_for_status().json()["id"]
+    wait_for(
+        lambda: "waits for another request" in ownergate.agent.check(blocked).text, "the lock", seconds=30
+    )
+    with ownergate.rest(ownergate.admin_token_file()) as admin:
+        freed = admin.post(f"/api/v1/requests/{asked.id}/unlock").raise_for_status().json()
+    assert freed["freed"], "an administrator has looked at the target"
+    ownergate.agent.wait(blocked, "pending")
 
 
 def test_an_apply_past_its_deadline_keeps_its_state(ownergate: Product) -> None:

@@ -21,13 +21,15 @@ resource "terraform_data" "thing" {{
   input = file("{KEY}")
 }}
 """
-_HEADER = b"-----BEGIN"
+_HEADER = b"PRIVATE KEY"
 _CODED = [
     _HEADER,
     *(base64.b64encode(b"\0" * pad + _HEADER)[4:-4] for pad in range(3)),
     _HEADER.hex().encode(),
-    b"%2D%2D%2D%2DBEGIN",
+    _HEADER.replace(b" ", b"%20"),
+    _HEADER.replace(b" ", b"+"),
 ]
+"""What every private key holds, as it would stand in a text."""
 
 
 def not_asked(ownergate: Product, answer: Answer) -> None:
@@ -96,7 +98,7 @@ def test_a_hundred_megabytes_are_cut_and_the_cut_is_named(ownergate: Product) ->
         answer = ownergate.agent.wait(answer.data["id"])
     assert answer.data["state"] == "succeeded"
     result = answer.data["result"]
-    kept = 256 * 1024
+    kept = 256 * 1024 + 100  # The line that names the cut stands in it, too.
     assert len(result["output"].encode()) <= kept
     assert result["output_cut_bytes"] >= 100_000_000 - kept
     assert f"{result['output_cut_bytes']} bytes of output were cut" in answer.text
@@ -115,7 +117,7 @@ def test_what_lasts_too_long_is_ended(ownergate: Product, tool: str) -> None:
     if not answer.data["final"]:
         answer = ownergate.agent.wait(answer.data["id"])
     assert answer.data["state"] == "failed"
-    assert "2 s" in answer.text or "too long" in answer.text or "deadline" in answer.text, answer.text
+    assert answer.text.lower().count("its time was up") == 1, answer.text
     not_asked(ownergate, answer)
     assert "credential.revoked" in ownergate.kinds(answer.data["id"])
 

@@ -182,7 +182,7 @@ def test_too_much_code_is_refused_before_it_is_parsed() -> None:
     assert "bytes of Terraform code" in refusal("#" * (terraform_source.LARGEST + 1)).what
 
 
-REMOVED = 'removed {\n  from = terraform_data.a\n  lifecycle {\n    destroy = true\n  }\n'
+REMOVED = "removed {\n  from = terraform_data.a\n  lifecycle {\n    destroy = true\n  }\n"
 
 
 @pytest.mark.parametrize(
