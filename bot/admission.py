@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from bot import endings, jobs, request_store, source_reading, wording
+from bot import endings, jobs, request_papers, request_store, source_reading, wording
 from bot.base_tips import BaseTips
 from bot.parts import Parts
 from bot.readers import Readers
@@ -110,7 +110,7 @@ class Admission:
         if request_store.need(unit.connection, request.id).state is not State.RECEIVED:
             return
         if read is not None:
-            request_store.keep_source(unit.connection, request.id, read.archive.contents(), read.changes)
+            request_papers.keep_source(unit.connection, request.id, read.archive.contents(), read.changes)
         planning = request_store.transition(
             unit.connection,
             request,

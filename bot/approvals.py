@@ -14,7 +14,7 @@ from typing import assert_never
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
-from bot import endings, grants, jobs, outbox, request_store, verdicts, wording
+from bot import endings, grants, jobs, outbox, participants, request_papers, request_store, verdicts, wording
 from bot.outbox import Effect
 from bot.parts import Parts
 from bot.readers import Readers
@@ -73,10 +73,10 @@ class Approvals:
 
     def _read(self, reader: GitHubReader, request: Request) -> Look:
         with self._parts.database.reading() as connection:
-            papers = request_store.papers_of(connection, request.id)
+            papers = request_papers.papers_of(connection, request.id)
             seen = _witnessed(connection, request.id)
-            source = request_store.source_of(connection, request.id)
-            asked_by = request_store.asked_by(connection, request.id)
+            source = request_papers.source_of(connection, request.id)
+            asked_by = participants.asked_by(connection, request.id)
         if papers is None or request.pull_request is None or request.head_sha is None:
             raise LookupError(f"{request.id} was not published")
         document = manifest.parse(papers.manifest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, update
 
-from bot import endings, locks, outbox, request_store, wording
+from bot import endings, locks, outbox, participants, request_store, wording
 from bot.outbox import Effect
 from bot.request_store import Request
 from bot.request_tables import jobs
@@ -35,7 +35,7 @@ def own_request(connection: Connection, principal: Principal, request_id: str) -
         Refused: `not_found`, for a request of others as for none: ids tell nothing.
     """
     request = known(connection, request_id)
-    people = request_store.asked_by(connection, request_id)
+    people = participants.asked_by(connection, request_id)
     if principal.id not in {person.principal_id for person in people}:
         raise _unknown(request_id)
     return request

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from bot import grants, request_store, results
+from bot import grants, request_papers, request_store, results
 from bot.approvals import Approvals
 from bot.jobs import QueuedJob
 from bot.parts import Parts
@@ -46,7 +46,7 @@ class Claims:
             claims, fence = grants.claim(
                 self._parts, unit, request.id, runner=wanted.runner, digest=wanted.digest
             )
-            papers = request_store.papers_of(unit.connection, request.id)
+            papers = request_papers.papers_of(unit.connection, request.id)
             tip = self._parts.audit.tip(unit.connection)
         return Claim(
             grant=grant.sign(claims, self._parts.grant_key),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot import jobs, request_store
+from bot import jobs, participants, request_papers
 from bot.jobs import QueuedJob
 from bot.parts import Parts
 from bot.request_store import Request
@@ -35,8 +35,8 @@ class HandingOut:
     def _describe(self, unit: UnitOfWork, poll: Poll, job: QueuedJob, request: Request) -> Job:
         connection = unit.connection
         execute = job.kind is JobKind.EXECUTE
-        papers = request_store.papers_of(connection, request.id) if execute else None
-        people = request_store.asked_by(connection, request.id)
+        papers = request_papers.papers_of(connection, request.id) if execute else None
+        people = participants.asked_by(connection, request.id)
         remembered = poll.remembered
         return Job(
             id=job.id,

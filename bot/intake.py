@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
-from bot import jobs, locks, outbox, request_store, wording
+from bot import jobs, locks, outbox, participants, request_store, wording
 from bot.base_tips import BaseTips
 from bot.identifiers import new_request_id
 from bot.outbox import Effect
@@ -116,7 +116,7 @@ class Intake:
 
     def _keyed(self, principal: Principal, checked: CheckedCall) -> Request | None:
         with self._parts.database.reading() as connection:
-            found = request_store.keyed(connection, principal.id, str(checked.call.idempotency_key))
+            found = participants.keyed(connection, principal.id, str(checked.call.idempotency_key))
             if found is None:
                 return None
             call, request_id = found
@@ -140,8 +140,8 @@ class Intake:
             self._check_open(unit, principal, tool.tier)
             request = self._add(unit, principal, checked)
         key = checked.call.idempotency_key
-        if key is not None and request_store.keyed(unit.connection, principal.id, key) is None:
-            request_store.remember_key(unit.connection, principal.id, key, checked.sha256, request.id)
+        if key is not None and participants.keyed(unit.connection, principal.id, key) is None:
+            participants.remember_key(unit.connection, principal.id, key, checked.sha256, request.id)
         return request
 
     def _check_open(self, unit: UnitOfWork, principal: Principal, tier: Tier) -> None:
@@ -225,7 +225,7 @@ def _asked(principal: Principal, checked: CheckedCall) -> dict[str, Json]:
 
 
 def _join(unit: UnitOfWork, request: Request, principal: Principal, checked: CheckedCall) -> None:
-    joined = request_store.join(
+    joined = participants.join(
         unit.connection,
         request,
         principal.id,

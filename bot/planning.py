@@ -6,13 +6,24 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from bot import composition, endings, jobs, locks, outbox, request_store, wording
+from bot import (
+    composition,
+    endings,
+    jobs,
+    locks,
+    outbox,
+    participants,
+    request_papers,
+    request_store,
+    wording,
+)
 from bot.composition import Asked, Composed
 from bot.identifiers import new_digest
 from bot.jobs import QueuedJob
 from bot.outbox import Effect
 from bot.parts import Parts
-from bot.request_store import Papers, Request
+from bot.request_papers import Papers
+from bot.request_store import Request
 from bot.unit_of_work import UnitOfWork, request_topic
 from policy import agent_protocol, argv, canonical, manifest, source, terraform_plan
 from policy.audit import Kind
@@ -97,7 +108,7 @@ class Planning:
 
     def _keep(self, unit: UnitOfWork, request: Request, result: PlanResult, composed: Composed) -> None:
         document = composed.manifest
-        request_store.keep_papers(
+        request_papers.keep_papers(
             unit.connection,
             request.id,
             Papers(
@@ -137,7 +148,7 @@ class Planning:
 
     def _asked(self, connection: Connection, request: Request) -> Asked:
         tool = self._parts.policy.tool(request.tool)
-        people = request_store.asked_by(connection, request.id)
+        people = participants.asked_by(connection, request.id)
         identity = self._parts.identity
         return Asked(
             id=request.id,
@@ -169,7 +180,7 @@ def _structure(result: PlanResult) -> Json:
 def _source(connection: Connection, request: Request, template: str | None) -> source.SourceArchive | None:
     if template is None:
         return None
-    files = request_store.source_of(connection, request.id)
+    files = request_papers.source_of(connection, request.id)
     return source.archive(argv.fill(template, request.arguments), files)
 
 

@@ -16,6 +16,7 @@ from bot import (
     locks,
     outbox,
     request_branch,
+    request_papers,
     request_store,
     status_comment,
     status_reading,
@@ -25,7 +26,8 @@ from bot.github_writer import GitHubWriter, Row
 from bot.outbox import Carrier, Effect, Finish, Impossible, NotYet
 from bot.parts import Parts
 from bot.request_branch import RequestCommit
-from bot.request_store import Papers, Request
+from bot.request_papers import Papers
+from bot.request_store import Request
 from bot.unit_of_work import UnitOfWork, request_topic
 from policy import manifest, request_files
 from policy.audit import Kind
@@ -61,8 +63,8 @@ class PullRequestChannel:
         """Opens the pull request; the request is `pending` once it is there."""
         with self._parts.database.reading() as connection:
             request = request_store.need(connection, request_id)
-            papers = request_store.papers_of(connection, request_id)
-            changes = request_store.changes_of(connection, request_id)
+            papers = request_papers.papers_of(connection, request_id)
+            changes = request_papers.changes_of(connection, request_id)
         if papers is None:
             raise Impossible("the request has no manifest")
         if request.final and not again:

@@ -9,15 +9,9 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from bot.request_tables import (
-    OPEN,
-    idempotency_keys,
-    papers,
-    participants,
-    requests,
-    source_changes,
-    source_files,
-)
+from bot import participants
+from bot.request_tables import OPEN, requests
+from bot.request_tables import participants as participants_table
 from policy.canonical import Json
 from policy.states import State, Tier, is_final, may_follow
 
@@ -83,37 +77,6 @@ class Request:
     def final(self) -> bool:
         """Whether nothing may follow."""
         return is_final(self.state)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Papers:
-    """The long texts of a planned request: canonical manifest, rendering, and what the runner sent.
-
-    Attributes:
-        title, body: of the pull request.
-        masked_plan: the plan's JSON without sensitive values; None without a preview.
-        sealed_plan: the plan as the runner sealed it, base64; None without a plan.
-    """
-
-    manifest: str
-    rendering: str
-    title: str
-    body: str
-    masked_plan: str | None
-    sealed_plan: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Participant:
-    """Somebody who asked for a request."""
-
-    request_id: str
-    principal_id: int
-    person_id: int
-    login: str
-    agent: str
-    asked_first: bool
-    joined_at: datetime
 
 
 _COLUMNS = tuple(requests.c[field.name] for field in fields(Request))
@@ -186,8 +149,8 @@ def of_principal(connection: Connection, principal_id: int, *, limit: int) -> li
     """The requests that a principal asked for or joined, newest first."""
     rows = connection.execute(
         select(*_COLUMNS)
-        .join(participants, participants.c.request_id == requests.c.id)
-        .where(participants.c.principal_id == principal_id)
+        .join(participants_table, participants_table.c.request_id == requests.c.id)
+        .where(participants_table.c.principal_id == principal_id)
         .order_by(requests.c.created_at.desc(), requests.c.id)
         .limit(limit)
     )
@@ -212,9 +175,9 @@ def add(connection: Connection, values: Mapping[str, Any]) -> Request:
     """Stores a new request and its first participant."""
     connection.execute(insert(requests).values(**values))
     request = need(connection, values["id"])
-    join(
+    participants.join(
         connection,
-        request,
+        request.id,
         request.principal_id,
         request.person_id,
         request.login,
@@ -223,68 +186,6 @@ def add(connection: Connection, values: Mapping[str, Any]) -> Request:
         at=request.created_at,
     )
     return request
-
-
-def join(
-    connection: Connection,
-    request: Request,
-    principal_id: int,
-    person_id: int,
-    login: str,
-    agent: str,
-    *,
-    first: bool,
-    at: datetime,
-) -> bool:
-    """Records that somebody asked for this request; false when that already stands there."""
-    known = connection.execute(
-        select(participants.c.request_id).where(
-            participants.c.request_id == request.id, participants.c.principal_id == principal_id
-        )
-    ).first()
-    if known is not None:
-        return False
-    connection.execute(
-        insert(participants).values(
-            request_id=request.id,
-            principal_id=principal_id,
-            person_id=person_id,
-            login=login,
-            agent=agent,
-            asked_first=first,
-            joined_at=at,
-        )
-    )
-    return True
-
-
-def asked_by(connection: Connection, request_id: str) -> list[Participant]:
-    """Everyone who asked for a request, the first one first."""
-    rows = connection.execute(
-        select(participants)
-        .where(participants.c.request_id == request_id)
-        .order_by(participants.c.asked_first.desc(), participants.c.joined_at, participants.c.principal_id)
-    )
-    return [Participant(**row._mapping) for row in rows]
-
-
-def keyed(connection: Connection, principal_id: int, key: str) -> tuple[str, str] | None:
-    """The call's digest and the request's id that a principal used a key for; None for a new key."""
-    row = connection.execute(
-        select(idempotency_keys.c.call_sha256, idempotency_keys.c.request_id).where(
-            idempotency_keys.c.principal_id == principal_id, idempotency_keys.c.key == key
-        )
-    ).first()
-    return None if row is None else (str(row[0]), str(row[1]))
-
-
-def remember_key(connection: Connection, principal_id: int, key: str, call: str, request_id: str) -> None:
-    """Records what a key was used for."""
-    connection.execute(
-        insert(idempotency_keys).values(
-            principal_id=principal_id, key=key, call_sha256=call, request_id=request_id
-        )
-    )
 
 
 def note(connection: Connection, request_id: str, **values: Any) -> None:
@@ -313,60 +214,6 @@ def transition(
     if moved is None:
         raise TransitionRefused(f"{request.id} is no longer {request.state}")
     return need(connection, request.id)
-
-
-def keep_papers(connection: Connection, request_id: str, kept: Papers) -> None:
-    """Stores the long texts, once."""
-    connection.execute(
-        insert(papers).values(
-            request_id=request_id, **{field.name: getattr(kept, field.name) for field in fields(Papers)}
-        )
-    )
-
-
-def papers_of(connection: Connection, request_id: str) -> Papers | None:
-    """The long texts; None before the request was planned."""
-    row = connection.execute(
-        select(*(papers.c[field.name] for field in fields(Papers))).where(papers.c.request_id == request_id)
-    ).first()
-    return None if row is None else Papers(**row._mapping)
-
-
-def keep_source(
-    connection: Connection,
-    request_id: str,
-    files: Mapping[str, bytes],
-    changes: Mapping[str, bytes | None],
-) -> None:
-    """Stores the source's exact bytes, and what of it the pull request changes."""
-    if files:
-        connection.execute(
-            insert(source_files),
-            [{"request_id": request_id, "path": path, "content": data} for path, data in files.items()],
-        )
-    if changes:
-        connection.execute(
-            insert(source_changes),
-            [{"request_id": request_id, "path": path, "content": data} for path, data in changes.items()],
-        )
-
-
-def source_of(connection: Connection, request_id: str) -> dict[str, bytes]:
-    """The source's bytes by repository path; empty for a request without source."""
-    rows = connection.execute(
-        select(source_files.c.path, source_files.c.content).where(source_files.c.request_id == request_id)
-    )
-    return {str(path): bytes(content) for path, content in rows}
-
-
-def changes_of(connection: Connection, request_id: str) -> dict[str, bytes | None]:
-    """What the pull request changes in the source, by repository path; None deletes."""
-    rows = connection.execute(
-        select(source_changes.c.path, source_changes.c.content).where(
-            source_changes.c.request_id == request_id
-        )
-    )
-    return {str(path): None if content is None else bytes(content) for path, content in rows}
 
 
 def counts(connection: Connection) -> dict[tuple[Tier, State], int]:

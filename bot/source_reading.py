@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from evidence import GitHubReader
-from policy import paths, source
+from policy import source
 from policy.source import SourceArchive
 from policy.source_request import BaseTree, Branch, FilesInCall, SourceRequest
 
@@ -49,24 +49,10 @@ def read(
             changes = {name: data for name, data in asked.files.items() if base.get(name, b"") != data}
         case _:
             assert_never(asked)
-    files = dict(source.overlay(base, changes, path=path))
-    _add_modules(reader, files, path=path, base_sha=base_sha)
+    files = reader.with_modules(base_sha, path, source.overlay(base, changes, path=path))
     return ReadSource(archive=source.archive(path, files), changes=changes)
 
 
 def _difference(base: Mapping[str, bytes], branch: Mapping[str, bytes]) -> dict[str, bytes | None]:
     changed: dict[str, bytes | None] = {name: data for name, data in branch.items() if base.get(name) != data}
     return changed | {name: None for name in base if name not in branch}
-
-
-def _add_modules(reader: GitHubReader, files: dict[str, bytes], *, path: str, base_sha: str) -> None:
-    while True:
-        missing = [
-            module
-            for module in sorted(source.local_modules(path, files))
-            if not any(paths.inside(name, module) for name in files)
-        ]
-        if not missing:
-            return
-        for module in missing:
-            files |= reader.read_folder(base_sha, module)

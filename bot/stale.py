@@ -6,7 +6,7 @@ Approvals never carry over: people approve what the new plan shows.
 
 from __future__ import annotations
 
-from bot import endings, locks, outbox, request_store, wording
+from bot import endings, locks, outbox, participants, request_store, wording
 from bot.identifiers import new_request_id
 from bot.outbox import Effect
 from bot.parts import Parts
@@ -102,8 +102,8 @@ def _copy(unit: UnitOfWork, request: Request) -> str:
         },
     )
     successor = request_store.need(unit.connection, successor_id)
-    for person in request_store.asked_by(unit.connection, request.id):
-        request_store.join(
+    for person in participants.asked_by(unit.connection, request.id):
+        participants.join(
             unit.connection,
             successor,
             person.principal_id,

@@ -14,7 +14,8 @@ from typing import cast
 
 from bot import audit_export, wording
 from bot.audit_export import Trail
-from bot.request_store import Participant, Request
+from bot.participants import Participant
+from bot.request_store import Request
 from policy import secret_shapes
 from policy.audit import Event
 from policy.canonical import Json
@@ -202,8 +203,10 @@ def _ran(status: Status) -> list[str]:
         for lease in receipt.leases:
             lines += [
                 f"lease     {visible(lease.lease_id)} ({visible(lease.scope)})",
-                f"          revoked {format_timestamp(lease.revoked_at)}, "
-                f"powerless {lease.powerless_after_ms} ms later",
+                (
+                    f"          revoked {format_timestamp(lease.revoked_at)}, "
+                    f"powerless {lease.powerless_after_ms} ms later"
+                ),
             ]
         lines.append(
             f"runner    {visible(receipt.runner)}, saw the audit chain at {receipt.audit_tip.sequence}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from bot import jobs, locks, pools, request_store, wording
+from bot import jobs, locks, participants, pools, request_store, wording
 from bot.parts import Parts
 from bot.request_store import Request
 from bot.status_comment import Related, Status
@@ -21,7 +21,7 @@ def read(parts: Parts, connection: Connection, request_id: str) -> Status:
     tip = parts.audit.tip(connection) or AuditTip(sequence=0, hash=audit.GENESIS)
     return Status(
         request=request,
-        asked_by=request_store.asked_by(connection, request_id),
+        asked_by=participants.asked_by(connection, request_id),
         predecessor=_related(connection, request.predecessor_id),
         successor=_related(connection, request.successor_id),
         receipt=verified_receipt(parts, request),

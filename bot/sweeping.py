@@ -50,10 +50,10 @@ def _waited_in_vain(parts: Parts, unit: UnitOfWork, request: Request) -> bool:
         if waited > timedelta(seconds=parts.limits.received_seconds):
             endings.end(unit, request, State.REFUSED, cause=wording.NOT_TAKEN)
             return True
-    elif request.state is State.PLANNING and request.digest is None:
-        if waited > timedelta(seconds=parts.policy.tools[request.tool].wait_seconds):
-            endings.end(unit, request, State.FAILED, cause=wording.NOT_PLANNED)
-            return True
+    unplanned = request.state is State.PLANNING and request.digest is None
+    if unplanned and waited > timedelta(seconds=parts.policy.tools[request.tool].wait_seconds):
+        endings.end(unit, request, State.FAILED, cause=wording.NOT_PLANNED)
+        return True
     return False
 
 

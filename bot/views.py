@@ -7,7 +7,7 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from bot import outbox, request_store, status_reading, wording
+from bot import outbox, participants, status_reading, wording
 from bot.parts import Parts
 from bot.request_store import Request
 from policy.agent_protocol import ApprovalView, LeaseView, RefusalView, RequestView, ResultView
@@ -85,7 +85,7 @@ def cause(parts: Parts, connection: Connection, request: Request) -> str:
         sentences.append(str(request.result.get("reason", "")))
     if request.successor_id is not None:
         sentences.append(f"It goes on as {request.successor_id}.")
-    joined = [person for person in request_store.asked_by(connection, request.id) if not person.asked_first]
+    joined = [person for person in participants.asked_by(connection, request.id) if not person.asked_first]
     if joined and not request.final:
         sentences.append("Other agents asked for the same and share this request.")
     return " ".join(sentence for sentence in sentences if sentence)

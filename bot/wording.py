@@ -58,11 +58,9 @@ LOST_EXECUTION: Final = (
     "tried again by itself."
 )
 LATE_RECEIPT: Final = "Afterwards the runner sent its signed receipt: it {outcome}."
-PUBLISHING_FAILED_BEFORE_START: Final = "A runner claimed it and could not start it. Nothing ran."
-FAILED: Final = "Its pull request could not be opened."
+PUBLISHING_FAILED: Final = "Its pull request could not be opened."
 RUNNER_FAILED_BEFORE_CLAIM: Final = "A runner could not begin; it is tried again. It said: {reason}"
-MERGE_FAILED_BEFORE_START: Final = "A runner claimed it and could not start it. Nothing ran."
-FAILED: Final = (
+MERGE_FAILED: Final = (
     "The change was carried out, but its pull request could not be merged. The state stays locked until "
     "somebody has merged it by hand or unlocked it."
 )

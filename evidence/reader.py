@@ -141,6 +141,15 @@ class GitHubReader:
         """
         return source_tree.read_source(self._trees, commit, path)
 
+    def with_modules(self, commit: str, path: str, own: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """A folder's files, given by the caller, and the local modules that they refer to in a commit.
+
+        Raises:
+            Refused: for a source that can't be read as one.
+            Unavailable: when GitHub can't be read.
+        """
+        return source_tree.with_modules(self._trees, commit, path, own)
+
     def read_file(self, commit: str, path: str) -> bytes | None:
         """A regular file in a commit; None when there is none at that path.
 

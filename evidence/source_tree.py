@@ -34,7 +34,21 @@ def read_source(trees: Trees, commit: str, path: str) -> Mapping[str, bytes]:
         Refused: for a source that can't be read as one; see `policy.source`.
         Unavailable: when GitHub can't be read.
     """
-    files = dict(read_folder(trees, commit, path))
+    return with_modules(trees, commit, path, read_folder(trees, commit, path))
+
+
+def with_modules(trees: Trees, commit: str, path: str, own: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """A folder's files and those of every local module that they refer to, read from a commit.
+
+    Args:
+        own: the folder's files, which need not be the commit's: a call may bring changes to them. It
+            changes its own folder alone, so modules outside of it are always the commit's.
+
+    Raises:
+        Refused: for a source that can't be read as one; see `policy.source`.
+        Unavailable: when GitHub can't be read.
+    """
+    files = dict(own)
     while True:
         missing = [
             module

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import assert_never
 
 import evidence
-from policy import argv, paths, source
+from policy import argv, source
 from policy.canonical import Json
 from policy.refusal import Code, Refused, refuse
 from policy.runner_protocol import Job
@@ -37,10 +37,10 @@ def for_plan(
                 files = reader.read_source(job.base.sha, path)
             case Branch():
                 own = reader.read_folder(reader.branch_tip(wanted.name), path)
-                files = _with_modules(reader, job.base.sha, path, own)
+                files = reader.with_modules(job.base.sha, path, own)
             case FilesInCall():
                 own = source.overlay(reader.read_folder(job.base.sha, path), wanted.files, path=path)
-                files = _with_modules(reader, job.base.sha, path, own)
+                files = reader.with_modules(job.base.sha, path, own)
             case _:
                 assert_never(wanted)
     except evidence.Unavailable as error:
@@ -63,27 +63,6 @@ def at_head(
         return source.archive(path, reader.read_source(head_sha, path))
     except evidence.Unavailable as error:
         raise _unavailable(error) from None
-
-
-def _with_modules(
-    reader: evidence.GitHubReader, base: str, path: str, own: Mapping[str, bytes]
-) -> Mapping[str, bytes]:
-    """A folder with every local module that it refers to.
-
-    A call changes its own folder alone, so modules outside of it are the base's, whatever else its
-    branch holds.
-    """
-    files = dict(own)
-    while True:
-        missing = [
-            module
-            for module in sorted(source.local_modules(path, files))
-            if not any(paths.inside(name, module) for name in files)
-        ]
-        if not missing:
-            return files
-        for module in missing:
-            files |= reader.read_folder(base, module)
 
 
 def _plain(value: Mapping[str, Json] | None) -> Json:

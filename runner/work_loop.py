@@ -23,6 +23,8 @@ _log = structlog.get_logger(__name__)
 _PAUSES_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 """How long a worker waits before it asks a bot again that was away, by how often it was away."""
 
+_LONGEST_JOIN_SECONDS = 0.5
+
 
 class WorkerFailed(Exception):  # noqa: N818  A state of the runner.
     """A worker ended by a fault of this program; its next start answers for what it was doing."""
@@ -52,7 +54,10 @@ class WorkLoop:
         for worker in workers:
             worker.start()
         for worker in workers:
-            worker.join()
+            # Never without an end: a signal that comes just before the wait would not interrupt it, and
+            # its handler runs only when this thread, the main one, goes on.
+            while worker.is_alive():
+                worker.join(timeout=_LONGEST_JOIN_SECONDS)
         if self._fatal is not None:
             raise self._fatal
 

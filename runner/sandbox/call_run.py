@@ -1,5 +1,8 @@
 """One call: its steps in order, each in a sandbox of its own, over one work folder.
 
+While one step runs the sandbox of the next already boots and then waits, so that a call of several steps
+waits for one start and not for each. Nothing of a step happens before the step ahead of it has ended well.
+
 Time and output are counted over all steps together. The credential's files are removed as soon as no
 further step may see them.
 """
@@ -7,6 +10,7 @@ further step may see them.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,9 +54,29 @@ class CallRun:
         self._folder = placement.folder
         self._call = call
         self._kernel = ""
+        self._waiting: deque[step_run.Booted] = deque()
+        self._booted_steps = 0
 
     def run(self, started: Callable[[str], None], cancelled: threading.Event) -> SandboxOutcome:
         """Runs the steps in order and takes the files out; `Sandbox.run` says what is raised."""
+        try:
+            outcomes, ended, reason = self._steps(started, cancelled)
+        finally:
+            self._abandon()
+        self._folder.drop_credential()
+        return SandboxOutcome(
+            ended=ended,
+            steps=outcomes,
+            taken_out=self._folder.take_out(self._call.take_out),
+            kernel=self._kernel,
+            image_sha256=self._place.image_sha256,
+            reason=reason,
+        )
+
+    def _steps(
+        self, started: Callable[[str], None], cancelled: threading.Event
+    ) -> tuple[tuple[StepOutcome, ...], Ended, str]:
+        """Every step until one does not end well: what they did, how the last ended, and why."""
         outcomes: list[StepOutcome] = []
         seconds_left = float(self._call.limits.timeout_seconds)
         room = self._call.limits.output_bytes
@@ -61,8 +85,7 @@ class CallRun:
             if self._call.credential is not None and not any(s.credential for s in self._call.steps[number:]):
                 self._folder.drop_credential()
             if cancelled.is_set():
-                ended, reason = Ended.CANCELLED, "it was cancelled"
-                break
+                return tuple(outcomes), Ended.CANCELLED, "it was cancelled"
             cap = OutputCap(room)
             began = datetime.now(UTC)
             end = self._step(number, seconds_left, cap, started, cancelled)
@@ -72,15 +95,7 @@ class CallRun:
             ended, reason = end.ended, end.reason
             if ended is not Ended.EXITED or end.exit_code != 0:
                 break
-        self._folder.drop_credential()
-        return SandboxOutcome(
-            ended=ended,
-            steps=tuple(outcomes),
-            taken_out=self._folder.take_out(self._call.take_out),
-            kernel=self._kernel,
-            image_sha256=self._place.image_sha256,
-            reason=reason,
-        )
+        return tuple(outcomes), ended, reason
 
     def _step(
         self,
@@ -90,14 +105,30 @@ class CallRun:
         started: Callable[[str], None],
         cancelled: threading.Event,
     ) -> step_run.StepEnd:
+        for ahead in range(self._booted_steps, min(number + 2, len(self._call.steps))):
+            self._boot(ahead, seconds_left)
+        booted = self._waiting.popleft()
+        try:
+            return step_run.run(
+                booted,
+                cap,
+                seconds_left=seconds_left,
+                started=lambda kernel: self._report(kernel, started),
+                cancelled=cancelled,
+            )
+        finally:
+            booted.step.hold.release()
+
+    def _boot(self, number: int, seconds_left: float) -> None:
         call, folder = self._call, self._folder
         container = f"{call.id}.{number}"
+        bundle = folder.bundle(number, oci_bundle.config(self._bundle(number)))
         hold = self._place.hold(container)
         step = step_run.StepRun(
             runsc=self._place.runsc,
             call_id=call.id,
             container=container,
-            bundle=folder.bundle(number, oci_bundle.config(self._bundle(number))),
+            bundle=bundle,
             process_file=folder.process_file(number),
             log=folder.path / f"log.{number}",
             hold=hold,
@@ -107,11 +138,20 @@ class CallRun:
             is_sandbox_kernel=first_process.is_gvisor,
         )
         try:
-            return step_run.run(
-                step, cap, started=lambda kernel: self._report(kernel, started), cancelled=cancelled
-            )
-        finally:
+            self._waiting.append(step_run.boot(step))
+        except BaseException:
             hold.release()
+            raise
+        self._booted_steps = number + 1
+
+    def _abandon(self) -> None:
+        """Ends the sandboxes of steps that are never run."""
+        while self._waiting:
+            booted = self._waiting.popleft()
+            try:
+                step_run.abandon(booted)
+            finally:
+                booted.step.hold.release()
 
     def _report(self, kernel: str, started: Callable[[str], None]) -> None:
         if not self._kernel:

@@ -4,6 +4,9 @@ A few fixed words of shell, run from the read-only image before anything untrust
 It prints the kernel behind a mark and waits on its standard input; the runner reads the mark, decides
 whether this is gVisor, and only then lets it go on. `exec "$@"` hands the tool's argv over as it is; no
 shell ever parses it. What the tool prints later can look like the mark, but only the first one counts.
+
+A sandbox may wait like this while the step before it still runs. So nothing below the work, state and
+credential folders is looked at before the word, the step's own folder included: it is entered after it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ _SCRIPT = (
     " && read -r ownergate_word"
     ' && [ "$ownergate_word" = go ]'
     " && unset ownergate_word"
+    ' && cd -- "$1" && shift && unset OLDPWD'
     ' && exec "$@" </dev/null'
 )
 
@@ -35,9 +39,9 @@ _GVISOR = re.compile(r"Linux version 4\.4\.0 #1 SMP Sun Jan 10 15:06:54 PST 2016
 with, a fixed build date and no compiler (gVisor, pkg/sentry/kernel and fsimpl/proc)."""
 
 
-def command(argv: Sequence[str]) -> tuple[str, ...]:
-    """The argv of the first process for a tool's argv."""
-    return (f"/{PROGRAMS}/sh", "-c", _SCRIPT, "step", *argv)
+def command(argv: Sequence[str], *, cwd: str) -> tuple[str, ...]:
+    """The argv of the first process for a tool's argv and the absolute folder that it starts in."""
+    return (f"/{PROGRAMS}/sh", "-c", _SCRIPT, "step", cwd, *argv)
 
 
 def is_gvisor(kernel: str) -> bool:

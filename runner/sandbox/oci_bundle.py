@@ -53,7 +53,7 @@ class Bundle:
 def config(bundle: Bundle) -> Json:
     """The content of `config.json`."""
     environment = {**FIXED_ENVIRONMENT, **bundle.image_environment, **bundle.step.environment}
-    argv: list[Json] = list(first_process.command(bundle.step.argv))
+    argv: list[Json] = list(first_process.command(bundle.step.argv, cwd=bundle.step.cwd))
     variables: list[Json] = [f"{name}={value}" for name, value in sorted(environment.items())]
     return {
         "ociVersion": "1.0.2",
@@ -64,7 +64,8 @@ def config(bundle: Bundle) -> Json:
             "user": {"uid": bundle.user, "gid": bundle.user},
             "args": argv,
             "env": variables,
-            "cwd": bundle.step.cwd,
+            # The first process goes to the step's folder when it is told to start.
+            "cwd": "/",
             "noNewPrivileges": True,
             # Every set is empty: not even a program with a set-user-id bit could gain one.
             "capabilities": {

@@ -1,5 +1,9 @@
 """One step from start to confirmed end: starts `runsc`, reads its output, keeps the deadline, kills.
 
+A step is booted, and then run or abandoned. Booted, its sandbox is up and its first process waits for the
+word to start the tool; that may be while the step before it still runs, because nothing of the step has
+happened yet.
+
 Order of an end by force: SIGTERM to the tool, its grace, then the whole sandbox is killed: by `runsc`,
 then process by process. Only when every host process of it is seen to be gone is the step over.
 """
@@ -56,7 +60,7 @@ class StepRun:
         hold: what holds it to its limits.
         watch: looks at limits that the hold doesn't keep; a sentence when one is exceeded.
         grace_seconds: from SIGTERM to the kill.
-        seconds_left: from the tool's start to SIGTERM.
+        seconds_left: from the tool's start to SIGTERM, at most; for the time that `timeout` is given.
         is_sandbox_kernel: whether a reported kernel is the one that must be there.
     """
 
@@ -84,25 +88,84 @@ class StepEnd:
     tool_seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booted:
+    """A step whose sandbox starts or waits. It must be run or abandoned."""
+
+    step: StepRun
+    process: subprocess.Popen[bytes]
+
+
+def boot(step: StepRun) -> Booted:
+    """Starts a step's sandbox, whose tool then waits for `run`."""
+    seconds = int(2 * START_SECONDS + max(step.seconds_left, 0) + 2 * step.grace_seconds + _OUTER_SECONDS)
+    argv = [
+        *("/bin/sh", "-c", _JOIN, "join", str(step.process_file), *map(str, step.hold.entry()), "--"),
+        *("timeout", "--signal=KILL", str(seconds)),
+        *step.runsc.run_command(step.container, bundle=step.bundle, log=step.log),
+    ]
+    # gVisor writes to host files at offsets of its own, so output goes through a pipe, never a file.
+    # A session of its own keeps the terminal's Ctrl-C from ending a tool without its grace.
+    process = subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+        start_new_session=True,
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/"},
+    )
+    return Booted(step=step, process=process)
+
+
 def run(
-    step: StepRun, cap: OutputCap, *, started: Callable[[str], None], cancelled: threading.Event
+    booted: Booted,
+    cap: OutputCap,
+    *,
+    seconds_left: float,
+    started: Callable[[str], None],
+    cancelled: threading.Event,
 ) -> StepEnd:
-    """Runs a step to its confirmed end. What `started` raises is raised again, after that end.
+    """Runs a booted step to its confirmed end. What `started` raises is raised again, after that end.
+
+    Args:
+        booted: the step.
+        cap: takes the output.
+        seconds_left: from the tool's start to SIGTERM.
+        started: gets the kernel when the sandbox is up, before its tool starts.
+        cancelled: when set, the tool is asked to stop.
 
     Raises:
         StillRunning: when processes are left after all that could be done.
     """
-    return _Supervision(step, cap, started, cancelled).run()
+    return _Supervision(booted, cap, seconds_left, started, cancelled).run()
+
+
+def abandon(booted: Booted) -> None:
+    """Ends a booted step whose tool never starts, and confirms that nothing is left of it.
+
+    Raises:
+        StillRunning: as `run`.
+    """
+    nothing, never = OutputCap(0), threading.Event()
+    _Supervision(booted, nothing, 0.0, lambda kernel: None, never).abandon()
 
 
 class _Supervision:
     """The state of one step while it runs."""
 
     def __init__(
-        self, step: StepRun, cap: OutputCap, started: Callable[[str], None], cancelled: threading.Event
+        self,
+        booted: Booted,
+        cap: OutputCap,
+        seconds_left: float,
+        started: Callable[[str], None],
+        cancelled: threading.Event,
     ) -> None:
-        self._step = step
+        self._step = booted.step
+        self._process = booted.process
         self._cap = cap
+        self._seconds_left = seconds_left
         self._started = started
         self._cancelled = cancelled
         self._report = KernelReport()
@@ -115,33 +178,18 @@ class _Supervision:
         self._reason = ""
 
     def run(self) -> StepEnd:
-        process = self._start()
         try:
-            self._watch(process)
+            self._watch(self._process)
         finally:
             # Whatever happened above, nothing of the sandbox outlives this line.
-            exit_code = self._finish(process)
+            exit_code = self._finish(self._process)
         return self._end(exit_code)
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        step = self._step
-        seconds = int(START_SECONDS + max(step.seconds_left, 0) + step.grace_seconds + _OUTER_SECONDS)
-        argv = [
-            *("/bin/sh", "-c", _JOIN, "join", str(step.process_file), *map(str, step.hold.entry()), "--"),
-            *("timeout", "--signal=KILL", str(seconds)),
-            *step.runsc.run_command(step.container, bundle=step.bundle, log=step.log),
-        ]
-        # gVisor writes to host files at offsets of its own, so output goes through a pipe, never a file.
-        # A session of its own keeps the terminal's Ctrl-C from ending a tool without its grace.
-        return subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/"},
-        )
+    def abandon(self) -> None:
+        """Its first process ends by itself when it hears nothing more."""
+        self._ended = Ended.CANCELLED
+        self._seen = processes.family(self._process.pid)
+        self._finish(self._process)
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         """Reads until the last writer of the output is gone or the kill is due."""
@@ -196,7 +244,7 @@ class _Supervision:
                     f"the sandbox did not start within {START_SECONDS:.0f} seconds: {self._report.before}"
                 )
             return self._failed()
-        if now - self._tool_at >= self._step.seconds_left:
+        if now - self._tool_at >= self._seconds_left:
             return self._terminate(Ended.DEADLINE, "its time was up", now)
         if now - self._looked_at >= _LIMITS_SECONDS:
             self._looked_at = now

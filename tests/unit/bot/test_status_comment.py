@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
 from bot import audit_export, status_comment, wording
-from bot.request_store import Participant, Request
+from bot.participants import Participant
+from bot.request_store import Request
 from bot.status_comment import LIMIT, Related, Status
 from policy import audit
 from policy.audit import Kind

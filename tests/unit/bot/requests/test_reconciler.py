@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import yaml
 
@@ -15,10 +13,9 @@ from tests.scripted_runner import ScriptedRunner
 
 
 @pytest.fixture(autouse=True)
-def no_webhooks(bot: LivingBot) -> Iterator[None]:
+def no_webhooks(bot: LivingBot) -> None:
     """A bot without a public address."""
     bot.github.world.set_webhook(bot.app, None, None)
-    yield
 
 
 def rounds(bot: LivingBot, count: int = 1) -> None:
