@@ -74,9 +74,9 @@ bench: setup  ## Measure against floors in the same run, printed as ratios
 .PHONY: lock
 lock: $(READY)  ## Make the lock files anew from pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url pyproject.toml --output-file requirements.lock
-	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --extra dev pyproject.toml --output-file requirements-dev.lock
 
 .PHONY: clean

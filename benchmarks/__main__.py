@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 
@@ -35,7 +36,9 @@ def main() -> int:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(catalogue.NAMES)}")
     if chosen.list:
         for name in catalogue.NAMES:
-            print(f"{name:<20} {catalogue.title(name)}")
+            print(
+                textwrap.fill(f"{name:<20} {catalogue.title(name)}", table.WIDTH, subsequent_indent=" " * 21)
+            )
         return 0
     names = [name for name in catalogue.NAMES if name in chosen.names or not chosen.names]
     say = _teller(sys.stderr if chosen.json else sys.stdout)
@@ -60,7 +63,7 @@ def _measure(names: list[str], say: Callable[[str], None]) -> list[Row]:
     rows: list[Row] = []
     with run.started(say) as this:
         for name in names:
-            say(f"{name}: {catalogue.title(name)}")
+            say(f"== {name}")
             rows += catalogue.measure(name, this)
         say("ending what was started ...")
     return rows

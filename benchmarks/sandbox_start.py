@@ -73,7 +73,7 @@ def measure(calls: int) -> dict[str, float]:
         sandbox = RunscSandbox(images=Path(images), scratch=Path(memory, "scratch"), runsc=runsc)
 
         def bare() -> None:
-            command = [runsc, f"--root={memory}/state", "--network=none", "--ignore-cgroups"]
+            command = [str(runsc), f"--root={memory}/state", "--network=none", "--ignore-cgroups"]
             command += ["run", f"--bundle={bundle}", f"bare-{uuid.uuid4().hex}"]
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 

@@ -64,6 +64,8 @@ def _verdict(row: Row) -> str:
 
 
 def _notes(row: Row) -> Iterator[str]:
+    if not (row.measured.spread or row.floor or row.notes):
+        return
     yield f"{row.what}:"
     parts = [row.measured.spread]
     if row.floor is not None:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from bot import grants, request_papers, request_store, results
+from bot import grants, jobs, request_papers, request_store
 from bot.approvals import Approvals
 from bot.jobs import QueuedJob
 from bot.parts import Parts
@@ -42,7 +42,7 @@ class Claims:
         request = self._first_look(principal, job_id, wanted)
         self._check_approval(request)
         with step(self._parts) as unit:
-            self._check_job(results.own_job(unit.connection, principal, job_id), request)
+            self._check_job(jobs.of_runner(unit.connection, principal, job_id), request)
             claims, fence = grants.claim(
                 self._parts, unit, request.id, runner=wanted.runner, digest=wanted.digest
             )
@@ -57,7 +57,7 @@ class Claims:
 
     def _first_look(self, principal: Principal, job_id: str, wanted: ClaimRequest) -> Request:
         with self._parts.database.reading() as connection:
-            job = results.own_job(connection, principal, job_id)
+            job = jobs.of_runner(connection, principal, job_id)
             request = request_store.need(connection, job.request_id)
             claims = grants.of_request(connection, request.id)
             now = self._parts.clock.now()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from bot import cancelling, jobs, pools, request_store, results, stale, views
+from bot import cancelling, jobs, pools, request_store, stale, views
 from bot.admission import Admission
 from bot.approvals import Approvals
 from bot.audit_log import AuditLog
@@ -24,6 +24,7 @@ from bot.github_writer import GitHubWriter
 from bot.handing_out import HandingOut
 from bot.hints import Hints
 from bot.intake import Intake
+from bot.job_events import JobEvents
 from bot.notifier import Notifier
 from bot.outbox import Effect, Finish, OutboxWorker
 from bot.parts import Limits, Parts
@@ -95,6 +96,7 @@ class Core:
         self._admission = Admission(self.parts, readers, tips)
         self._approvals = Approvals(self.parts, readers)
         self._claims = Claims(self.parts, self._approvals)
+        self._events = JobEvents(self.parts)
         self._results = Results(self.parts, Planning(self.parts))
         self._handing_out = HandingOut(self.parts)
         self._hints = Hints(self.parts, self._approvals, tips)
@@ -182,7 +184,7 @@ class Core:
 
     def event(self, principal: Principal, job_id: str, event: JobEvent) -> AuditTip:
         """Appends one step of a job to the audit trail."""
-        return self._results.event(principal, job_id, event)
+        return self._events.event(principal, job_id, event)
 
     def heartbeat(self, principal: Principal, job_id: str) -> bool:
         """Records that a job is still worked on; true when it should be given up.
@@ -191,7 +193,7 @@ class Core:
             Refused: `not_found` or `job_not_yours`.
         """
         with step(self.parts) as unit:
-            job = results.own_job(unit.connection, principal, job_id)
+            job = jobs.of_runner(unit.connection, principal, job_id)
             jobs.seen(unit, principal.id, [job_id])
         return job.cancelled or job.state != "taken"
 

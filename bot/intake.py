@@ -227,7 +227,7 @@ def _asked(principal: Principal, checked: CheckedCall) -> dict[str, Json]:
 def _join(unit: UnitOfWork, request: Request, principal: Principal, checked: CheckedCall) -> None:
     joined = participants.join(
         unit.connection,
-        request,
+        request.id,
         principal.id,
         principal.person_id or 0,
         principal.login or "",

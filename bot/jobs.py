@@ -19,7 +19,9 @@ from bot import locks, request_store
 from bot.identifiers import new_job_id
 from bot.request_store import Request
 from bot.request_tables import jobs, runners
+from bot.tokens import Principal
 from bot.unit_of_work import UnitOfWork, pool_topic
+from policy.refusal import Code, refuse
 from policy.runner_protocol import JobKind, Poll
 from policy.states import State
 
@@ -93,6 +95,30 @@ def get(connection: Connection, job_id: str) -> QueuedJob | None:
     """The job with that id; None when there is none."""
     row = connection.execute(select(*_COLUMNS).where(jobs.c.id == job_id)).first()
     return None if row is None else _record(row)
+
+
+def of_runner(connection: Connection, principal: Principal, job_id: str) -> QueuedJob:
+    """The job, if this runner took it.
+
+    Raises:
+        Refused: `not_found` or `job_not_yours`.
+    """
+    job = get(connection, job_id)
+    if job is None:
+        raise refuse(
+            Code.NOT_FOUND,
+            f"the job {job_id[:40]!a}",
+            rule="A job is known by the id that it was handed out with.",
+            remedy="Ask for work.",
+        )
+    if job.principal_id != principal.id:
+        raise refuse(
+            Code.JOB_NOT_YOURS,
+            f"the job {job.id}",
+            rule="A job is reported by the runner that took it.",
+            remedy="Ask for work.",
+        )
+    return job
 
 
 def take(

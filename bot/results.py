@@ -1,4 +1,4 @@
-"""What runners report: steps of a job, and its end.
+"""What a job's end makes of its request.
 
 Everything a runner sends is checked against the job and the request as they are; a result is taken
 once, and the same one sent again is answered in the same way.
@@ -6,31 +6,34 @@ once, and the same one sent again is answered in the same way.
 
 from __future__ import annotations
 
-from typing import cast
-
-from sqlalchemy import Connection, func, insert, select
-
-from bot import endings, job_rules, jobs, locks, outbox, request_store, stale, wording
+from bot import (
+    endings,
+    job_events,
+    job_receipts,
+    job_rules,
+    jobs,
+    locks,
+    outbox,
+    request_store,
+    stale,
+    wording,
+)
 from bot.composition import Composed
 from bot.jobs import QueuedJob
 from bot.outbox import Effect
 from bot.parts import Parts
 from bot.planning import Planning, refusal_of
 from bot.request_store import Request
-from bot.request_tables import job_events
 from bot.tokens import Principal
 from bot.unit_of_work import UnitOfWork, request_topic, step
-from policy import canonical, receipt, record
+from policy import canonical, record
 from policy.audit import Kind
 from policy.canonical import Json
 from policy.inert_text import code
-from policy.receipt import AuditTip, Outcome, Receipt
-from policy.refusal import Code, Refused, refuse
-from policy.runner_protocol import JobEvent, JobKind, JobOutcome, JobResult
+from policy.receipt import AuditTip, Receipt
+from policy.refusal import Refused
+from policy.runner_protocol import JobKind, JobOutcome, JobResult
 from policy.states import State, Tier
-
-LARGEST_EVENT = 16 * 1024
-"""Bytes of one event's data."""
 
 MERGE_SECONDS = 5
 """How long the status comment waits for the merge, so that one edit says both."""
@@ -38,49 +41,13 @@ MERGE_SECONDS = 5
 RETRY_SECONDS = 15
 """A runner that could not begin an execution gets it again after this long."""
 
-_RECEIPT_OUTCOMES = {
-    JobOutcome.SUCCEEDED: Outcome.SUCCEEDED,
-    JobOutcome.FAILED: Outcome.FAILED,
-    JobOutcome.UNKNOWN: Outcome.UNKNOWN,
-}
-
 
 class Results:
-    """Takes events and results. Safe for threads."""
+    """Takes results. Safe for threads."""
 
     def __init__(self, parts: Parts, planning: Planning) -> None:
         self._parts = parts
         self._planning = planning
-
-    def event(self, principal: Principal, job_id: str, event: JobEvent) -> AuditTip:
-        """Appends one step of a job to the audit trail; the same step twice is one.
-
-        Raises:
-            Refused: `not_found`, `job_not_yours`, `event_misplaced`.
-        """
-        data = dict(event.data)
-        digest = canonical.sha256({"kind": event.kind.value, "data": cast("Json", data)})
-        if len(canonical.encode(cast("Json", data))) > LARGEST_EVENT:
-            raise _misplaced(event.kind, f"it has more than {LARGEST_EVENT} bytes of data")
-        with step(self._parts) as unit:
-            job = own_job(unit.connection, principal, job_id)
-            request = request_store.need(unit.connection, job.request_id)
-            seen = _seen(unit.connection, job_id)
-            for kind, known, sequence in seen:
-                if kind is event.kind and known == digest:
-                    found = self._parts.audit.at(unit.connection, sequence)
-                    if found is not None:
-                        return found
-            kinds = [kind for kind, _, _ in seen]
-            why = job_rules.misplaced(job.kind, request.state, kinds, event.kind)
-            if why is not None:
-                raise _misplaced(event.kind, why)
-            tip = unit.append(event.kind, request.id, data)
-            _remember(unit.connection, job_id, len(seen), event.kind, digest, tip.sequence)
-            jobs.seen(unit, principal.id, [job_id])
-            if job_rules.starts_running(request.tier, job.kind, request.state, event.kind):
-                _run(unit, request)
-            return tip
 
     def take(self, principal: Principal, job_id: str, result: JobResult) -> AuditTip:
         """Takes a job's result.
@@ -91,53 +58,23 @@ class Results:
         """
         digest = canonical.sha256_bytes(record.encode(result))
         with self._parts.database.reading() as connection:
-            job = own_job(connection, principal, job_id)
+            job = jobs.of_runner(connection, principal, job_id)
             request = request_store.need(connection, job.request_id)
-        signed = self._receipt(job, request, result)
+        signed = job_receipts.check(job, request, result, self._parts.receipt_keys)
         prepared = self._planning.prepare(request, result) if job.kind is JobKind.PLAN else None
         with step(self._parts) as unit:
-            job = own_job(unit.connection, principal, job_id)
+            job = jobs.of_runner(unit.connection, principal, job_id)
             request = request_store.need(unit.connection, job.request_id)
             if job.state == "taken":
                 self._finish(unit, job, request, result, digest, signed, prepared)
             elif job.result_sha256 is None:
                 self._late(unit, job, request, result, digest, signed)
             elif job.result_sha256 != digest:
-                raise _invalid("the job ended with another result already")
+                raise job_receipts.result_invalid("the job ended with another result already")
             tip = self._parts.audit.tip(unit.connection)
         if tip is None:
-            raise _invalid("the audit chain is empty")
+            raise job_receipts.result_invalid("the audit chain is empty")
         return tip
-
-    def _receipt(self, job: QueuedJob, request: Request, result: JobResult) -> Receipt | None:
-        if result.receipt is None:
-            ran = result.outcome is JobOutcome.SUCCEEDED and job.kind is not JobKind.PLAN
-            if ran:
-                raise _invalid("it succeeded and has no receipt")
-            return None
-        signed = receipt.verify(result.receipt, self._parts.receipt_keys)
-        output_sha256 = canonical.sha256_bytes(result.output.encode())
-        fields: dict[str, tuple[object, object]] = {
-            "request": (signed.request_id, request.id),
-            "runner": (signed.runner, result.runner),
-            "target": (signed.target, request.target),
-            "output": (signed.output_sha256, output_sha256),
-            "cut": (signed.output_cut_bytes, result.output_cut_bytes),
-        }
-        if job.kind is JobKind.EXECUTE:
-            fields["digest"] = (signed.digest, request.digest)
-        if job.kind is not JobKind.PLAN:
-            fields["tool"] = (signed.tool, request.tool)
-            fields["outcome"] = (signed.outcome, _RECEIPT_OUTCOMES.get(result.outcome, Outcome.REFUSED))
-        for name, (said, known) in fields.items():
-            if said != known:
-                raise refuse(
-                    Code.RECEIPT_INVALID,
-                    f"the receipt: its {name} is not this job's",
-                    rule="A receipt is about exactly the job that it comes with.",
-                    remedy="Send the receipt of this job.",
-                )
-        return signed
 
     def _finish(
         self,
@@ -163,11 +100,11 @@ class Results:
         state = job_rules.end_of(job.kind, request.state, result.outcome)
         if state is None and signed is not None and request.state in (State.RECEIVED, State.CLAIMED):
             # Its `sandbox.started` never arrived; the receipt says that it ran all the same.
-            _run(unit, request)
+            job_events.start_running(unit, request)
             request = request_store.need(unit.connection, request.id)
             state = job_rules.end_of(job.kind, request.state, result.outcome)
         if state is None:
-            raise _invalid(
+            raise job_receipts.result_invalid(
                 f"a {job.kind.value} job can't end as {result.outcome.value} while {request.state.value}"
             )
         self._end(unit, request, state, result, signed)
@@ -279,39 +216,6 @@ class Results:
         unit.wake(request_topic(request.id))
 
 
-def own_job(connection: Connection, principal: Principal, job_id: str) -> QueuedJob:
-    """The job, if this runner took it.
-
-    Raises:
-        Refused: `not_found` or `job_not_yours`.
-    """
-    job = jobs.get(connection, job_id)
-    if job is None:
-        raise refuse(
-            Code.NOT_FOUND,
-            f"the job {job_id[:40]!a}",
-            rule="A job is known by the id that it was handed out with.",
-            remedy="Ask for work.",
-        )
-    if job.principal_id != principal.id:
-        raise refuse(
-            Code.JOB_NOT_YOURS,
-            f"the job {job.id}",
-            rule="A job is reported by the runner that took it.",
-            remedy="Ask for work.",
-        )
-    return job
-
-
-def _run(unit: UnitOfWork, request: Request) -> None:
-    read = request.tier is Tier.READ
-    cause = wording.RUNNING_READ if read else wording.RUNNING
-    request_store.transition(unit.connection, request, State.RUNNING, cause=cause, at=unit.now)
-    if not read:
-        outbox.enqueue(unit, request.id, Effect.STATUS, delay_seconds=1)
-    unit.wake(request_topic(request.id))
-
-
 def _cause(request: Request, state: State) -> str:
     match state:
         case State.SUCCEEDED:
@@ -334,48 +238,3 @@ def _stored(result: JobResult, signed: Receipt | None) -> dict[str, Json]:
         "output_cut_bytes": result.output_cut_bytes,
         "receipt": record.to_json(signed) if signed else None,
     }
-
-
-def _seen(connection: Connection, job_id: str) -> list[tuple[Kind, str, int]]:
-    rows = connection.execute(
-        select(job_events.c.kind, job_events.c.data_sha256, job_events.c.sequence)
-        .where(job_events.c.job_id == job_id)
-        .order_by(job_events.c.position)
-    )
-    return [(Kind(kind), str(digest), int(sequence)) for kind, digest, sequence in rows]
-
-
-def _remember(
-    connection: Connection, job_id: str, position: int, kind: Kind, digest: str, sequence: int
-) -> None:
-    connection.execute(
-        insert(job_events).values(
-            job_id=job_id, position=position, kind=kind.value, data_sha256=digest, sequence=sequence
-        )
-    )
-
-
-def reported(connection: Connection, job_id: str) -> int:
-    """How many steps a job has reported."""
-    count = connection.execute(
-        select(func.count()).select_from(job_events).where(job_events.c.job_id == job_id)
-    ).scalar_one()
-    return int(count)
-
-
-def _misplaced(kind: Kind, why: str) -> Refused:
-    return refuse(
-        Code.EVENT_MISPLACED,
-        f"the event {kind.value}: {why}",
-        rule="A job reports its own steps, in their order.",
-        remedy="Report the step that came before, or end the job.",
-    )
-
-
-def _invalid(why: str) -> Refused:
-    return refuse(
-        Code.RESULT_INVALID,
-        f"the result: {why}",
-        rule="A result is taken once, from the runner that took the job, in a state that has place for it.",
-        remedy="Ask for work; this job is over.",
-    )

@@ -101,11 +101,10 @@ def _copy(unit: UnitOfWork, request: Request) -> str:
             "changed_at": unit.now,
         },
     )
-    successor = request_store.need(unit.connection, successor_id)
     for person in participants.asked_by(unit.connection, request.id):
         participants.join(
             unit.connection,
-            successor,
+            successor_id,
             person.principal_id,
             person.person_id,
             person.login,

@@ -46,10 +46,10 @@ def _end_changed(parts: Parts, unit: UnitOfWork, request: Request) -> bool:
 def _waited_in_vain(parts: Parts, unit: UnitOfWork, request: Request) -> bool:
     """Ends what no runner took: a read after minutes, a plan after the time that people would have had."""
     waited = unit.now - request.created_at
-    if request.tier is Tier.READ and request.state is State.RECEIVED:
-        if waited > timedelta(seconds=parts.limits.received_seconds):
-            endings.end(unit, request, State.REFUSED, cause=wording.NOT_TAKEN)
-            return True
+    untaken = request.tier is Tier.READ and request.state is State.RECEIVED
+    if untaken and waited > timedelta(seconds=parts.limits.received_seconds):
+        endings.end(unit, request, State.REFUSED, cause=wording.NOT_TAKEN)
+        return True
     unplanned = request.state is State.PLANNING and request.digest is None
     if unplanned and waited > timedelta(seconds=parts.policy.tools[request.tool].wait_seconds):
         endings.end(unit, request, State.FAILED, cause=wording.NOT_PLANNED)

@@ -25,6 +25,10 @@ END_SECONDS = 2
 LAST_SECONDS = 4.5
 """After that the process ends whatever is under way, such as a call that waits for GitHub."""
 
+KEEP_ALIVE_SECONDS = 75
+"""Idle connections are kept for longer than any client keeps them (runners: 30 seconds). Otherwise a
+claim could meet a connection that is just being closed, and nobody would know whether it was taken."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -58,6 +62,7 @@ def make(application: ASGIApp) -> Server:
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=END_SECONDS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )
     )
 

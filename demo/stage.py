@@ -76,15 +76,15 @@ class Running:
     children: processes.Children
     policy: Path
 
-    def start_bot(self) -> None:
-        """Starts the bot and waits until it answers.
+    def start_bot(self, *options: str) -> None:
+        """Starts the bot, with further options of its command, and waits until it answers.
 
         Raises:
             DidNotStart: when it does not.
         """
         self.children.start(
             BOT,
-            [processes.OWNERGATE, "bot", "run", "--config", str(self.places.bot_config)],
+            [processes.OWNERGATE, "bot", "run", "--config", str(self.places.bot_config), *options],
             ready=lambda: bool(_get(f"{self.stage.bot_url}/healthz")),
         )
 

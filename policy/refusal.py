@@ -67,7 +67,6 @@ class Code(StrEnum):
     MANIFEST_INVALID = "manifest_invalid"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     NOT_FOUND = "not_found"
-    OUTPUT_WITHHELD = "output_withheld"
     OVERLOADED = "overloaded"
     OWNED_DIFFERS = "owned_differs"
     OWNERS_MISSING = "owners_missing"

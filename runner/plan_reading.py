@@ -25,6 +25,9 @@ from runner.sandbox.interface import Ended, Sandbox, SandboxCall, StepCall
 LARGEST_DOCUMENT = 32 * 1024 * 1024
 """Bytes of the plan's JSON at most."""
 
+READING_CPU_MILLIS = 2000
+"""Thousandths of a CPU at least: this is the runner's own work, and an approved request waits for it."""
+
 _NAME = "plan.bin"
 _ARGV = ("terraform", "show", "-json", "-no-color", _NAME)
 
@@ -63,7 +66,7 @@ def read(
 
     Args:
         sandbox: where to read it.
-        planning: the tool that made it: its image, its limits, its target's providers.
+        planning: the tool that made it: its image, its target's providers, its limits but for CPU and output.
         saved: the plan's bytes.
         source: the source that it must have been made from.
         cancelled: ends the reading.
@@ -98,7 +101,11 @@ def _document(sandbox: Sandbox, planning: Tool, saved: bytes, cancelled: threadi
         id=call_ids.new(),
         image=planning.image,
         steps=(step,),
-        limits=replace(planning.limits, output_bytes=LARGEST_DOCUMENT),
+        limits=replace(
+            planning.limits,
+            output_bytes=LARGEST_DOCUMENT,
+            cpu_millis=max(planning.limits.cpu_millis, READING_CPU_MILLIS),
+        ),
         files={_NAME: saved},
         take_out=(),
         state=None,

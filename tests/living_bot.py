@@ -35,7 +35,7 @@ from bot.tokens import Role, Tokens
 from github_simulator import simulator
 from github_simulator.seeding import App, Repository
 from github_simulator.simulator import Simulator
-from policy import audit, policy_file
+from policy import audit
 from policy.audit import Event
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -327,7 +327,6 @@ def _settings(
         receipt_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     )
     text = policy if policy is not None else POLICY.read_text()
-    policy_file.load(text)
     (home / "policy.yaml").write_text(text)
     (home / "bot.yaml").write_text(
         yaml.safe_dump(
@@ -362,7 +361,13 @@ def _serving(application: Any) -> Iterator[str]:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", 0))
     configuration = uvicorn.Config(
-        application, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        application,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+        # A loaded machine may pause a test for longer than the usual five seconds.
+        timeout_keep_alive=120,
     )
     server = uvicorn.Server(configuration)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -129,7 +129,8 @@ class Stack:
             if path.is_file():
                 shutil.copy2(path, folder / path.name)
         content = yaml.safe_load(self.settings_path.read_text())
-        scratch = Path(f"{self.scratch}-{secrets.token_hex(4)}")
+        # Inside the stack's own, so that it is taken away with it; no call's folder begins with a dot.
+        scratch = self.scratch / f".own-{secrets.token_hex(4)}"
         content["sandbox"]["scratch"] = str(scratch)
         for name, value in changes.items():
             content[name] = content[name] | value if isinstance(value, dict) else value
@@ -353,7 +354,7 @@ class _Proved(Readiness):
 
 
 def _files_of(job: Job) -> dict[str, bytes | None]:
-    files = (job.source or {}).get("files", {})
+    files: Any = (job.source or {}).get("files", {})
     return {path: None if text is None else text.encode() for path, text in files.items()}
 
 

@@ -152,7 +152,7 @@ class ScriptedBot:
             job = self.jobs.popleft()
             remembered = poll.remembered
             shown = None if remembered is None else self.at(remembered.sequence)
-            fields = {"audit_tip": self.tip, "audit_at_remembered": shown}
+            fields: dict[str, Any] = {"audit_tip": self.tip, "audit_at_remembered": shown}
             if job.at.year == 2000:
                 fields["at"] = datetime.now(UTC)
             return _changed(job, fields)

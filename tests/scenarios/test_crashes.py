@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from demo import processes
 from demo.people import wait_for
 from demo.stage import BOT, RUNNER
 from tests.scenarios.product import Asked, Product, call
-from tests.scenarios.test_outages import assert_no_leases, does_not_start
+from tests.scenarios.test_outages import assert_no_leases, begin, does_not_start
 
 
 @contextmanager
@@ -26,24 +26,33 @@ def bot_killed(ownergate: Product) -> Iterator[None]:
     try:
         yield
     finally:
+        ownergate.running.github.faults.clear()
         ownergate.running.start_bot()
 
 
 def test_a_bot_that_is_killed_again_and_again_loses_and_repeats_nothing(ownergate: Product) -> None:
-    module = ownergate.module()
+    module, faults = ownergate.module(), ownergate.running.github.faults
     body = call("terraform_apply", {"module": module}, idempotency_key=f"killed-{module}")
+    # First while it reads the source at GitHub, right after it took the call in.
+    faults.slow_answer(5, method="GET", path="*/git/trees/*", times=1000)
     with ownergate.rest(ownergate.running.stage.agent_token_file) as http:
         request_id = http.post("/api/v1/requests", json=body).raise_for_status().json()["id"]
     with bot_killed(ownergate):
         pass
+    # Then after GitHub has opened the pull request, before the bot hears of it.
+    faults.slow_answer(30, method="POST", path="*/pulls")
     with ownergate.rest(ownergate.running.stage.agent_token_file) as http:
         assert http.post("/api/v1/requests", json=body).raise_for_status().json()["id"] == request_id
+    wait_for(lambda: pulls_of(ownergate, request_id), "the pull request at GitHub", seconds=90)
+    with bot_killed(ownergate):
+        pass
     asked = ownergate.asked(module, ownergate.agent.wait(request_id, "pending"))
     with bot_killed(ownergate):
         # Nobody hears this approval; the bot finds it by itself.
         ownergate.people["alice"].approve(asked.number, asked.head)
         answer = ownergate.agent.call("check_request", request_id=request_id)
         assert answer.data["refusal"]["code"] == "bot_unreachable"
+    # And while the approved plan is about to run.
     ownergate.agent.wait(request_id, "granted", "claimed", "running", "succeeded")
     with bot_killed(ownergate):
         pass
@@ -51,13 +60,17 @@ def test_a_bot_that_is_killed_again_and_again_loses_and_repeats_nothing(ownergat
     once(ownergate, asked)
 
 
+def pulls_of(ownergate: Product, request_id: str) -> list[int]:
+    """The numbers of the pull requests that were opened for a request."""
+    pulls = ownergate.github("alice").get(ownergate.path("/pulls?state=all&per_page=100")).json()
+    return [pull["number"] for pull in pulls if pull["head"]["ref"] == f"ownergate/{request_id}"]
+
+
 def once(ownergate: Product, asked: Asked) -> None:
     """Everything about a request happened exactly once."""
     ownergate.comment(asked, "### Done")
     alice = ownergate.people["alice"]
-    pulls = ownergate.github("alice").get(ownergate.path("/pulls?state=all&per_page=100")).json()
-    branch = f"ownergate/{asked.id}"
-    assert [pull["number"] for pull in pulls if pull["head"]["ref"] == branch] == [asked.number]
+    assert pulls_of(ownergate, asked.id) == [asked.number]
     assert len([body for body in alice.comments(asked.number) if "ownergate:status" in body]) == 1
     assert len(alice.checks(asked.head)) == 1
     kinds = ownergate.kinds(asked.id)
@@ -101,16 +114,12 @@ def test_an_apply_past_its_deadline_keeps_its_state(ownergate: Product) -> None:
 
 
 @contextmanager
-def other_data(ownergate: Product) -> Iterator[Path]:
-    """The bot is stopped and its data folder may be changed; afterwards all is as it was, and it runs."""
-    children, data = ownergate.running.children, ownergate.running.places.bot / "data"
-    children.stop(BOT)
-    shutil.copytree(data, data.with_name("kept"))
+def bot_stopped(ownergate: Product) -> Iterator[Path]:
+    """The bot is stopped while something happens to its data folder, which the block gets."""
+    ownergate.running.children.stop(BOT)
     try:
-        yield data
+        yield ownergate.running.places.bot / "data"
     finally:
-        shutil.rmtree(data, ignore_errors=True)
-        data.with_name("kept").rename(data)
         ownergate.running.start_bot()
 
 
@@ -118,24 +127,32 @@ def bot_command(ownergate: Product, *more: str) -> tuple[str, ...]:
     return (processes.OWNERGATE, "bot", "run", "--config", str(ownergate.running.places.bot_config), *more)
 
 
-def test_yesterday_s_database_is_refused(ownergate: Product) -> None:
-    with other_data(ownergate) as data:
-        with sqlite3.connect(data / "bot.db") as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (tip,) = database.execute("SELECT max(sequence) FROM audit_events").fetchone()
-        database.close()
-        yesterday = data / "yesterday.db"
-        shutil.copy(data / "bot.db", yesterday)
-        ownergate.running.start_bot()
-        assert ownergate.agent.call("sandbox_report").data["state"] == "succeeded"
-        ownergate.running.children.stop(BOT)
-        for name in ("bot.db", "bot.db-wal", "bot.db-shm"):
-            (data / name).unlink(missing_ok=True)
-        yesterday.rename(data / "bot.db")
-        said = does_not_start(*bot_command(ownergate))
-        assert "older copy" in said or "audit chain" in said
-        assert str(tip) in said
-        assert "--accept-restore" in said
+def test_yesterday_s_database_is_refused_by_the_bot_and_then_by_the_runner(ownergate: Product) -> None:
+    children, places = ownergate.running.children, ownergate.running.places
+    files = [places.bot / "data" / name for name in ("bot.db", "bot.db-wal", "bot.db-shm")]
+    yesterday = places.bot / "yesterday.db"
+    with closing(sqlite3.connect(files[0])) as database, closing(sqlite3.connect(yesterday)) as copy:
+        database.backup(copy)
+    assert ownergate.agent.call("sandbox_report").data["state"] == "succeeded"
+    children.stop(BOT)
+    for file in files:
+        file.unlink(missing_ok=True)
+    yesterday.rename(files[0])
+    said = does_not_start(*bot_command(ownergate))
+    assert "audit chain" in said
+    assert "--accept-restore" in said
+
+    # Its operator accepts that; the runner, which has seen more, stops until its own operator does, too.
+    ownergate.running.start_bot("--accept-restore")
+    begin(ownergate, "sandbox_report")
+    wait_for(lambda: children.process(RUNNER).poll() is not None, "the end of the runner", seconds=60)
+    assert "audit chain" in children.log(RUNNER).read_text()
+    children.stop(RUNNER)
+    command = (processes.OWNERGATE, "runner", "--config", str(places.runner_config))
+    assert "--accept-audit-restore" in does_not_start(*command)
+    assert "Forgotten: event" in processes.run(*command, "--accept-audit-restore")
+    ownergate.running.start_runner()
+    assert ownergate.agent.call("sandbox_report").data["state"] == "succeeded"
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted, which only root can")
@@ -143,16 +160,12 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mount
 
 @contextmanager
 def small_disk(folder: Path, *, megabytes: int) -> Iterator[None]:
-    """A folder becomes a disk of that size, with what was in it."""
-    before = folder.with_name("before")
+    """A folder becomes a disk of that size, with what was in it; what is in it then stays afterwards."""
+    before, after = folder.with_name("before"), folder.with_name("after")
     folder.rename(before)
     folder.mkdir(mode=0o700)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         folder.rmdir()
         before.rename(folder)
         pytest.skip("this machine lets nobody mount a disk")
@@ -160,15 +173,16 @@ def small_disk(folder: Path, *, megabytes: int) -> Iterator[None]:
         shutil.copytree(before, folder, dirs_exist_ok=True)
         yield
     finally:
+        shutil.copytree(folder, after)
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
         folder.rmdir()
-        before.rename(folder)
+        after.rename(folder)
+        shutil.rmtree(before)
 
 
 @needs_root
 def test_a_full_disk_is_told_and_ends_by_itself(ownergate: Product) -> None:
-    children, data = ownergate.running.children, ownergate.running.places.bot / "data"
-    with other_data(ownergate), small_disk(data, megabytes=64):
+    with bot_stopped(ownergate) as data, small_disk(data, megabytes=64):
         ownergate.running.start_bot()
         try:
             fill(data / "filler")
@@ -176,8 +190,7 @@ def test_a_full_disk_is_told_and_ends_by_itself(ownergate: Product) -> None:
             assert answer.data["refusal"]["code"] == "database_unavailable"
             assert "full" in answer.text
             with ownergate.rest(None) as http:
-                health = http.get("/healthz").json()
-            assert not health["ok"]
+                assert not http.get("/healthz").json()["ok"]
             (data / "filler").unlink()
             after = wait_for(
                 lambda: (now := ownergate.agent.call("sandbox_report")).data.get("state") and now,
@@ -186,7 +199,8 @@ def test_a_full_disk_is_told_and_ends_by_itself(ownergate: Product) -> None:
             )
             assert after.data["state"] == "succeeded"
         finally:
-            children.stop(BOT)
+            (data / "filler").unlink(missing_ok=True)
+            ownergate.running.children.stop(BOT)
 
 
 def fill(path: Path) -> None:
@@ -202,9 +216,8 @@ def fill(path: Path) -> None:
 
 @needs_root
 def test_a_database_that_can_only_be_read_stops_the_start(ownergate: Product) -> None:
-    data = ownergate.running.places.bot / "data"
-    with other_data(ownergate), small_disk(data, megabytes=64):
+    with bot_stopped(ownergate) as data, small_disk(data, megabytes=64):
         subprocess.run(["mount", "-o", "remount,ro", str(data)], check=True)
         said = does_not_start(*bot_command(ownergate))
-    assert "read" in said
+    assert "Read-only file system" in said
     assert str(data) in said

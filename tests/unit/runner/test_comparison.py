@@ -90,6 +90,15 @@ def test_a_manifest_that_is_not_this_policys(changes: dict[str, Any], code: Code
 
 
 STEP = EXECUTION.steps[1]
+OTHER_STEPS = (
+    replace(STEP, argv=(*STEP.argv, "-auto-approve")),
+    replace(STEP, argv=STEP.argv[:-1]),
+    replace(STEP, cwd="/work"),
+    replace(STEP, environment={**STEP.environment, "TF_LOG": "trace"}),
+    replace(STEP, environment={}),
+    replace(STEP, network="host"),
+    replace(STEP, lease=False),
+)
 
 
 @pytest.mark.parametrize(
@@ -102,18 +111,7 @@ STEP = EXECUTION.steps[1]
         ({"providers_lock": None}, Code.LOCK_FILE_DIFFERS),
         ({"steps": EXECUTION.steps[:1]}, Code.STEPS_DIFFER),
         ({"steps": EXECUTION.steps[::-1]}, Code.STEPS_DIFFER),
-        *(
-            ({"steps": (EXECUTION.steps[0], replace(STEP, **step))}, Code.STEPS_DIFFER)
-            for step in (
-                {"argv": (*STEP.argv, "-auto-approve")},
-                {"argv": STEP.argv[:-1]},
-                {"cwd": "/work"},
-                {"environment": {**STEP.environment, "TF_LOG": "trace"}},
-                {"environment": {}},
-                {"network": "host"},
-                {"lease": False},
-            )
-        ),
+        *(({"steps": (EXECUTION.steps[0], step)}, Code.STEPS_DIFFER) for step in OTHER_STEPS),
     ],
 )
 def test_an_execution_that_differs(changes: dict[str, Any], code: Code) -> None:

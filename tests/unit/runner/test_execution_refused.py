@@ -18,7 +18,7 @@ from policy.audit import Kind
 from policy.refusal import Code, Refused
 from policy.runner_protocol import Job, JobEvent, JobKind, JobOutcome, JobResult
 from runner.bot_client import BotUnavailable
-from runner.lease.interface import GrantLogin, RunnerLogin
+from runner.lease.interface import GrantLogin, Login, RunnerLogin
 from runner.secret_bytes import SecretBytes
 from runner.work_loop import WorkLoop
 from tests.openbao import running_openbao
@@ -352,18 +352,19 @@ def test_openbao_that_is_down_or_sealed_before_the_claim(
 def test_openbao_gives_the_destructive_role_to_nothing_but_its_grant(stack: Stack, opened: Opened) -> None:
     own_key = Ed25519PrivateKey.generate()
     good = stack.a_grant(opened)
-    forgeries = {
+    forgeries: dict[str, Login] = {
         "the runner's own identity": RunnerLogin(role="grant-terraform-apply"),
         "the read role for it": RunnerLogin(role="read-terraform-apply"),
         "a grant that the runner signed": GrantLogin(
             role="grant-terraform-apply", grant_jwt=SecretBytes(grant.sign(good, own_key).encode())
         ),
     }
-    for name, changes in {
+    altered: dict[str, dict[str, Any]] = {
         "a grant for another tool": {"tool": "forget"},
         "a grant for another target": {"target": "production"},
         "an expired grant": {"nbf": 1_700_000_000, "exp": 1_700_000_001, "iat": 1_700_000_000},
-    }.items():
+    }
+    for name, changes in altered.items():
         signed = grant.sign(replace(good, **changes), stack.keys["grant"])
         forgeries[name] = GrantLogin(role="grant-terraform-apply", grant_jwt=SecretBytes(signed.encode()))
     with stack.equipment() as equipment:

@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from policy.receipt import Outcome
 from policy.refusal import Code
 from policy.runner_protocol import JobKind, JobOutcome
 from runner import heartbeat
+from runner.readiness import Readiness
 from runner.redaction import LEASE_MARK
 from runner.work_loop import WorkLoop
 from tests.openbao import running_openbao
@@ -167,6 +169,15 @@ def test_output_is_withheld_when_the_lease_cant_be_seen_to_be_dead(stack: Stack,
         assert Kind.CREDENTIAL_REVOKED not in own.bot.kinds(job.id)
         assert own.receipt(result).leases == ()
         assert len(list(own.data.leases.iterdir())) == 1, "the lease stays in the journal"
+
+
+def test_without_a_proof_no_work_is_asked_for(stack: Stack) -> None:
+    polls = len(stack.bot.polls)
+    with stack.equipment() as equipment:
+        unproved = Readiness(equipment.sandbox, period_seconds=600, now=equipment.now)
+        loop = WorkLoop(replace(equipment, readiness=unproved), stop=threading.Event())
+        assert not loop.run_once()
+    assert len(stack.bot.polls) == polls
 
 
 def test_several_workers_work_at_once(stack: Stack, tmp_path: Path) -> None:

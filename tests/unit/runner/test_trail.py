@@ -59,7 +59,11 @@ def test_events_arrive_in_order_and_move_the_tip(bot: ScriptedBot, trail: Trail,
 
 def test_noting_waits_for_nobody(bot: ScriptedBot, trail: Trail) -> None:
     held = threading.Event()
-    bot.on_event = lambda job_id, event: bool(held.wait(10)) and None  # type: ignore[return-value]
+
+    def hold(job_id: str, event: JobEvent) -> None:
+        held.wait(10)
+
+    bot.on_event = hold
     trail.note(Kind.SANDBOX_STARTED, {})
     trail.note(Kind.SANDBOX_COMPLETED, {})
     with pytest.raises(BotUnavailable, match="slow"):

@@ -25,22 +25,21 @@ def test_an_unknown_tool_is_refused_with_the_nearest_name(bot: LivingBot, agent:
     assert answer.json()["next_action"] == "fix_arguments"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ({"module": 7}, "arguments_invalid"),
-        ({"module": "-demo"}, "arguments_invalid"),
-        ({"module": "../demo"}, "arguments_invalid"),
-        ({"module": "demo\x00"}, "arguments_invalid"),
-        ({"module": "demo", "force": True}, "arguments_invalid"),
-        ({}, "arguments_invalid"),
-    ],
-)
 def test_wrong_arguments_are_refused_before_anything_is_stored(
-    bot: LivingBot, agent: Agent, arguments: dict[str, object], expected: str
+    bot: LivingBot, agent: Agent, subtests: pytest.Subtests
 ) -> None:
-    answer = agent.call("terraform_apply", arguments)
-    assert (answer.status_code, code(answer)) == (422, expected)
+    wrong: list[dict[str, object]] = [
+        {"module": 7},
+        {"module": "-demo"},
+        {"module": "../demo"},
+        {"module": "demo\x00"},
+        {"module": "demo", "force": True},
+        {},
+    ]
+    for arguments in wrong:
+        with subtests.test(str(arguments)):
+            answer = agent.call("terraform_apply", arguments)
+            assert (answer.status_code, code(answer)) == (422, "arguments_invalid")
     assert agent.client.get("/api/v1/requests").json() == {"requests": []}
 
 

@@ -24,7 +24,7 @@ PLACES = [
 def opened(bot: LivingBot, request_id: str) -> int:
     """The one pull request of a request, with one comment, one check and one commit."""
     number = int(bot.request(request_id).pull_request or 0)
-    assert [pull["number"] for pull in bot.get("/pulls?state=all")] == [number]
+    assert [pull["number"] for pull in bot.get("/pulls?state=open")] == [number]
     assert len(bot.status_comments(number)) == 1
     head = bot.get(f"/pulls/{number}")["head"]["sha"]
     assert bot.get(f"/commits/{head}/check-runs")["total_count"] == 1
@@ -32,22 +32,21 @@ def opened(bot: LivingBot, request_id: str) -> int:
     return number
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("method", "path"), PLACES)
 def test_an_error_at_any_call_posts_nothing_twice(
-    bot: LivingBot,
-    agent: Agent,
-    runner: ScriptedRunner,
-    method: str,
-    path: str,
-    when: str,
+    bot: LivingBot, agent: Agent, runner: ScriptedRunner, subtests: pytest.Subtests
 ) -> None:
-    request_id = agent.apply()["id"]
-    runner.plan()
-    bot.github.faults.fail(502, when=when, method=method, path=path)  # type: ignore[arg-type]
-    bot.settle(seconds=60)
-    assert bot.request(request_id).state is State.PENDING
-    opened(bot, request_id)
+    cases = [(method, path, when) for method, path in PLACES for when in ("before", "after")]
+    for number, (method, path, when) in enumerate(cases, start=1):
+        with subtests.test(f"{method} {path} {when}"):
+            request_id = agent.apply(text=f"{path} {when}".replace("*", ""))["id"]
+            runner.plan()
+            bot.github.faults.fail(502, when=when, method=method, path=path)  # type: ignore[arg-type]
+            bot.settle(seconds=60)
+            assert bot.request(request_id).state is State.PENDING
+            assert opened(bot, request_id) == number
+            assert agent.cancel(request_id).status_code == 200
+            bot.settle()
+    assert len(bot.get("/pulls?state=all")) == len(cases)
 
 
 def test_until_the_pull_request_is_there_the_agent_is_told_why(

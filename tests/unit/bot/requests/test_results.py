@@ -162,9 +162,10 @@ def test_a_receipt_by_another_key_is_refused(bot: LivingBot, runner: ScriptedRun
     assert bot.request(started.request_id).state is State.RUNNING
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_receipt_about_something_else_is_refused(
+    bot: LivingBot, runner: ScriptedRunner, started: Job, subtests: pytest.Subtests
+) -> None:
+    wrong: list[dict[str, object]] = [
         {"request_id": "og-" + "1" * 26},
         {"digest": "0" * 64},
         {"tool": "another"},
@@ -172,17 +173,16 @@ def test_a_receipt_by_another_key_is_refused(bot: LivingBot, runner: ScriptedRun
         {"runner": "another"},
         {"output_sha256": "0" * 64},
         {"outcome": Outcome.FAILED},
-    ],
-)
-def test_a_receipt_about_something_else_is_refused(
-    bot: LivingBot, runner: ScriptedRunner, started: Job, change: dict[str, object]
-) -> None:
-    signed = receipt.sign(
-        replace(runner.receipt(started, Outcome.SUCCEEDED, "done\n"), **change),  # type: ignore[arg-type]
-        bot.receipt_key,
-    )
-    answer = runner.result(started, replace(runner.ran(started), receipt=signed))
-    assert answer.json()["refusal"]["code"] == "receipt_invalid"
+    ]
+    for change in wrong:
+        with subtests.test(str(change)):
+            signed = receipt.sign(
+                replace(runner.receipt(started, Outcome.SUCCEEDED, "done\n"), **change),  # type: ignore[arg-type]
+                bot.receipt_key,
+            )
+            answer = runner.result(started, replace(runner.ran(started), receipt=signed))
+            assert answer.json()["refusal"]["code"] == "receipt_invalid"
+    assert bot.request(started.request_id).state is State.RUNNING
 
 
 def test_success_without_a_receipt_is_refused(bot: LivingBot, runner: ScriptedRunner, started: Job) -> None:
@@ -206,15 +206,20 @@ def test_another_runners_result_is_refused(bot: LivingBot, runner: ScriptedRunne
     assert other.heartbeat(started).status_code == 403
 
 
-@pytest.mark.parametrize(
-    "kind", [Kind.APPROVAL_GIVEN, Kind.GRANT_ISSUED, Kind.TOOL_RESULT, Kind.PLAN_STARTED, Kind.GRANT_SPENT]
-)
 def test_events_that_are_not_the_jobs_are_refused(
-    bot: LivingBot, runner: ScriptedRunner, started: Job, kind: Kind
+    bot: LivingBot, runner: ScriptedRunner, started: Job, subtests: pytest.Subtests
 ) -> None:
     before = bot.events()
-    answer = runner.event(started, kind, step=99)
-    assert (answer.status_code, answer.json()["refusal"]["code"]) == (409, "event_misplaced")
+    for kind in (
+        Kind.APPROVAL_GIVEN,
+        Kind.GRANT_ISSUED,
+        Kind.TOOL_RESULT,
+        Kind.PLAN_STARTED,
+        Kind.GRANT_SPENT,
+    ):
+        with subtests.test(kind.value):
+            answer = runner.event(started, kind, step=99)
+            assert (answer.status_code, answer.json()["refusal"]["code"]) == (409, "event_misplaced")
     assert bot.events() == before
 
 
