@@ -6,24 +6,13 @@ Every mistake is named with its line and what is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo
 
-from policy import policy_yaml
-from policy.policy_errors import PolicyError, PolicyErrors
-from policy.refusal import Code, refuse
+from policy import settings_file
+from policy.settings_file import Address, Part
 
 
 def _path(value: object, info: ValidationInfo) -> object:
@@ -32,12 +21,6 @@ def _path(value: object, info: ValidationInfo) -> object:
         return value
     folder: Path = (info.context or {"folder": Path()})["folder"]
     return folder / value
-
-
-def _url(value: str) -> str:
-    if not value.startswith(("https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:")):
-        raise ValueError("it has to be https, or http on this machine")
-    return value.rstrip("/")
 
 
 def _port(value: str) -> str:
@@ -55,14 +38,10 @@ Listen = Annotated[
 ]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
-
-
-class GitHubSettings(_Strict):
+class GitHubSettings(Part):
     """How the bot reaches GitHub, and how GitHub proves itself."""
 
-    api_url: Annotated[str, AfterValidator(_url)] = "https://api.github.com"
+    api_url: Address = "https://api.github.com"
     app_id: Positive
     installation_id: Positive
     private_key_file: File
@@ -71,13 +50,13 @@ class GitHubSettings(_Strict):
     ca_file: File | None = None
 
 
-class LimitSettings(_Strict):
+class LimitSettings(Part):
     """Numbers that protect people from too many questions."""
 
     open_requests_per_agent: Annotated[int, Field(ge=1, le=1000)] = 3
 
 
-class BotSettings(_Strict):
+class BotSettings(Part):
     """The whole file."""
 
     listen: Listen = "127.0.0.1:8400"
@@ -116,71 +95,7 @@ def load(path: Path) -> BotSettings:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise _invalid(f"the settings file {path}: {error.strerror}", "Give the path of bot.yaml.") from None
-    try:
-        root = policy_yaml.read(data, name=str(path))
-    except PolicyErrors as errors:
-        raise _invalid(str(errors), "Correct the file.") from None
-    folder = path.resolve().parent
-    try:
-        return BotSettings.model_validate(policy_yaml.plain(root), context={"folder": folder})
-    except ValidationError as error:
-        faults = PolicyErrors(_mistake(str(path), root, fault) for fault in error.errors(include_url=False))
-        raise _invalid(str(faults), "Correct the file.") from None
-
-
-def _mistake(name: str, root: policy_yaml.Node, fault: Any) -> PolicyError:
-    node, seen = root, []
-    for step in fault["loc"]:
-        inside = _child(node, step)
-        if inside is None:
-            break
-        node = inside
-        seen.append(str(step))
-    path = ".".join(map(str, fault["loc"])) or "the file"
-    match fault["type"]:
-        case "missing":
-            what, allowed = "it is missing", "a value"
-        case "extra_forbidden":
-            what, allowed = "this key is unknown", ", ".join(_keys(fault["loc"][:-1]))
-        case kind:
-            what, allowed = "its value is wrong", _ALLOWED.get(kind) or str(fault["msg"])
-    return PolicyError(file=name, line=node.line, column=node.column, path=path, what=what, allowed=allowed)
-
-
-_ALLOWED = {
-    "int_type": "an integer",
-    "is_instance_of": "a path as text",
-    "list_type": "a list",
-    "model_type": "a mapping of the documented keys",
-    "path_type": "a path as text",
-    "string_type": "text",
-}
-"""What pydantic says in the words of its own library."""
-
-
-def _keys(loc: tuple[int | str, ...]) -> Iterable[str]:
-    model: Any = BotSettings
-    for step in loc:
-        model = model.model_fields[str(step)].annotation
-    return tuple(model.model_fields)
-
-
-def _child(node: policy_yaml.Node, step: int | str) -> policy_yaml.Node | None:
-    match node:
-        case policy_yaml.Mapping():
-            entry = node.entry(str(step))
-            return entry.value if entry else None
-        case policy_yaml.Sequence() if isinstance(step, int) and step < len(node.items):
-            return node.items[step]
-        case _:
-            return None
-
-
-def _invalid(what: str, remedy: str) -> Exception:
-    return refuse(
-        Code.SETTINGS_INVALID,
-        what,
-        rule="The bot starts only with settings that are complete and understood.",
-        remedy=remedy,
-    )
+        what = f"the settings file {path}: {error.strerror}"
+        raise settings_file.invalid(what, remedy="Give the path of bot.yaml.") from None
+    context = {"folder": path.resolve().parent}
+    return settings_file.read(BotSettings, data, name=str(path), context=context)

@@ -135,7 +135,7 @@ def _explained() -> Iterator[None]:
     """Turns what can be wrong into one sentence for the person who started the runner."""
     try:
         yield
-    except (settings.SettingsInvalid, assembly.PolicyInvalid, InUse) as error:
+    except (assembly.PolicyInvalid, InUse) as error:
         raise CannotRun(str(error)) from None
     except Refused as refused:
         raise CannotRun(refused.refusal.text()) from None

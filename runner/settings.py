@@ -6,25 +6,13 @@ where it is read). A mistake is shown with its line and what is allowed there.
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidationInfo,
-)
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
-from policy import policy_yaml
-from policy.policy_document import Document
-from policy.policy_errors import PolicyErrors
+from policy import settings_file
+from policy.settings_file import Address, Part
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
@@ -37,43 +25,17 @@ def _beside(value: object, info: ValidationInfo) -> object:
     return (folder / value).resolve()
 
 
-def _secure_url(value: str) -> str:
-    """Plain HTTP sends tokens in the clear, so it is for this machine alone."""
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError("an address such as https://bot.example:8400 is expected")
-    if parts.username or parts.password:
-        raise ValueError("an address must hold no user and no password")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise ValueError("plain http:// is for this machine alone (127.0.0.1, ::1, localhost); use https://")
-    return value.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 File = Annotated[Path, BeforeValidator(_beside)]
-Address = Annotated[str, AfterValidator(_secure_url)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Repository(_Part):
+class Repository(Part):
     """The repository whose code owners decide; the number is what counts."""
 
     id: int = Field(gt=0)
     name: str = Field(pattern=r"^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$")
 
 
-class GitHub(_Part):
+class GitHub(Part):
     """The runner's own read-only App at GitHub. `ca_file`: the CA of a GitHub Enterprise Server."""
 
     api_url: Address
@@ -83,14 +45,14 @@ class GitHub(_Part):
     ca_file: File | None = None
 
 
-class BotApp(_Part):
+class BotApp(Part):
     """The bot's App: only its commits and pull requests are requests."""
 
     id: int = Field(gt=0)
     user_id: int = Field(gt=0)
 
 
-class OpenBao(_Part):
+class OpenBao(Part):
     """Where leases come from.
 
     Attributes:
@@ -106,7 +68,7 @@ class OpenBao(_Part):
     login_issuer: str = Field(default="ownergate:runner", min_length=1, max_length=200)
 
 
-class SandboxFolders(_Part):
+class SandboxFolders(Part):
     """The sandbox's home on this machine: image folders, a scratch folder in memory, the program."""
 
     images: File
@@ -114,7 +76,7 @@ class SandboxFolders(_Part):
     runsc: File
 
 
-class Settings(_Part):
+class Settings(Part):
     """`runner.yaml`.
 
     Attributes:
@@ -151,39 +113,16 @@ class Settings(_Part):
     proof_seconds: int = Field(default=600, ge=10, le=86_400)
 
 
-class SettingsInvalid(Exception):  # noqa: N818  What is wrong is the file.
-    """The settings file can't be used. The text names the file, each line and what is allowed."""
-
-
 def load(path: Path) -> Settings:
     """Reads the settings.
 
     Raises:
-        SettingsInvalid: with every mistake that was found.
+        Refused: `settings_invalid`, with every mistake that was found.
     """
     try:
-        text = path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
-        raise SettingsInvalid(f"{path}: the settings can't be read: {error.strerror}.") from None
-    try:
-        root = policy_yaml.read(text, name=str(path))
-    except PolicyErrors as errors:
-        raise SettingsInvalid(str(errors)) from None
-    document = Document(name=str(path), root=root, content=policy_yaml.plain(root))
-    try:
-        return Settings.model_validate(document.content, context={"folder": path.resolve().parent})
-    except ValidationError as error:
-        faults = [_fault(document, fault) for fault in error.errors(include_url=False, include_input=False)]
-        raise SettingsInvalid("\n".join(sorted(set(faults)))) from None
-
-
-def _fault(document: Document, fault: Any) -> str:
-    location = tuple(fault["loc"])
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    if fault["type"] == "extra_forbidden":
-        mistake = document.error(location, "there is no such setting", "the documented settings", key=True)
-    elif fault["type"] == "missing":
-        mistake = document.error(location, "this setting is missing", "a value for it")
-    else:
-        mistake = document.error(location, "the value doesn't fit", message)
-    return mistake.text()
+        what = f"{path}: the settings can't be read: {error.strerror}"
+        raise settings_file.invalid(what, remedy="Give the path of runner.yaml.") from None
+    context = {"folder": path.resolve().parent}
+    return settings_file.read(Settings, data, name=str(path), context=context)

@@ -78,7 +78,7 @@ def test_paths_are_relative_to_the_file_s_folder(tmp_path: Path, monkeypatch: py
         ),
         ("acme/infra", "acme", "repository: its value is wrong"),
         ("acme/infra", "acme/../infra", "repository: its value is wrong"),
-        ("http://127.0.0.1:9000/", "http://github.example", "it has to be https, or http on this machine"),
+        ("http://127.0.0.1:9000/", "http://github.example", "plain http:// is for this machine alone"),
         ("127.0.0.1:8400", "8400", "listen: its value is wrong"),
         ("127.0.0.1:8400", "127.0.0.1:84000", "a port up to 65535"),
         ("polling_seconds: 15", "polling_seconds: 0", "polling_seconds: its value is wrong"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from policy.refusal import Refused
 from runner import settings
 
 GOOD = {
@@ -47,7 +48,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_setting_is_named_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(settings.SettingsInvalid, match=r"runner\.yaml:\d+:\d+: bot_ulr: there is no such"):
+    with pytest.raises(Refused, match=r"runner\.yaml:\d+:\d+: bot_ulr: this key is unknown"):
         settings.load(written(tmp_path, bot_ulr="http://127.0.0.1"))
 
 
@@ -55,7 +56,7 @@ def test_an_unknown_setting_is_named_with_its_line(tmp_path: Path) -> None:
 def test_nothing_that_is_missing_has_a_silent_default(tmp_path: Path, missing: str) -> None:
     path = tmp_path / "runner.yaml"
     path.write_text(yaml.safe_dump({key: value for key, value in GOOD.items() if key != missing}))
-    with pytest.raises(settings.SettingsInvalid, match=f"{missing}: this setting is missing"):
+    with pytest.raises(Refused, match=f"{missing}: it is missing"):
         settings.load(path)
 
 
@@ -69,18 +70,18 @@ def test_nothing_that_is_missing_has_a_silent_default(tmp_path: Path, missing: s
     ],
 )
 def test_addresses_that_would_leak_tokens_are_refused(tmp_path: Path, address: str, reason: str) -> None:
-    with pytest.raises(settings.SettingsInvalid, match=reason):
+    with pytest.raises(Refused, match=reason):
         settings.load(written(tmp_path, bot_url=address))
 
 
 @pytest.mark.parametrize("workers", [0, 33, "2", True])
 def test_numbers_are_not_coerced(tmp_path: Path, workers: object) -> None:
-    with pytest.raises(settings.SettingsInvalid, match="workers"):
+    with pytest.raises(Refused, match="workers"):
         settings.load(written(tmp_path, workers=workers))
 
 
 def test_all_mistakes_are_shown_together(tmp_path: Path) -> None:
-    with pytest.raises(settings.SettingsInvalid) as raised:
+    with pytest.raises(Refused) as raised:
         settings.load(written(tmp_path, pool="Not A Name", workers=0))
     assert "pool" in str(raised.value)
     assert "workers" in str(raised.value)
@@ -90,10 +91,10 @@ def test_all_mistakes_are_shown_together(tmp_path: Path) -> None:
 def test_what_is_no_plain_mapping_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "runner.yaml"
     path.write_text(text)
-    with pytest.raises(settings.SettingsInvalid):
+    with pytest.raises(Refused):
         settings.load(path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(settings.SettingsInvalid, match="can't be read"):
+    with pytest.raises(Refused, match="can't be read"):
         settings.load(tmp_path / "none.yaml")
