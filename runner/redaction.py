@@ -110,6 +110,8 @@ def _codings(part: bytes) -> tuple[tuple[str, bytes], ...]:
         ("plain", part),
         ("dense", dense),
         ("percent", dense),
+        # Where every byte is escaped, a backslash of the secret stands there decoded, as itself.
+        ("percent", b"".join(part.split())),
         ("hex", part.hex().encode("ascii")),
     ]
     found += [

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runner import redaction
@@ -90,6 +90,7 @@ def test_no_base64_of_it_survives_at_any_alignment(secret: bytes, before: bytes,
 
 
 @given(st.binary(min_size=10, max_size=60), st.sampled_from(["hex", "raw", "every byte escaped"]))
+@example(secret=b"1234\\r5678", coding="every byte escaped")
 def test_arbitrary_secrets_are_found(secret: bytes, coding: str) -> None:
     # What stands around it may be blank or an escape that belongs to both.
     secret = b"k" + secret + b"k"
