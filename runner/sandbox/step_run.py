@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import select
 import subprocess
 import threading
@@ -26,6 +25,7 @@ from runner.sandbox.first_process import KernelReport
 from runner.sandbox.interface import Ended, StillRunning
 from runner.sandbox.limits.interface import Hold
 from runner.sandbox.output_cap import OutputCap
+from runner.sandbox.output_pipe import OutputPipe
 from runner.sandbox.runsc_program import RunscProgram
 
 START_SECONDS = 30.0
@@ -94,6 +94,7 @@ class Booted:
 
     step: StepRun
     process: subprocess.Popen[bytes]
+    output: OutputPipe
 
 
 def boot(step: StepRun) -> Booted:
@@ -106,16 +107,17 @@ def boot(step: StepRun) -> Booted:
     ]
     # gVisor writes to host files at offsets of its own, so output goes through a pipe, never a file.
     # A session of its own keeps the terminal's Ctrl-C from ending a tool without its grace.
-    process = subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        bufsize=0,
-        start_new_session=True,
-        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/"},
-    )
-    return Booted(step=step, process=process)
+    with OutputPipe() as output:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=output.stdout,
+            stderr=output.stderr,
+            bufsize=0,
+            start_new_session=True,
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/"},
+        )
+    return Booted(step=step, process=process, output=output)
 
 
 def run(
@@ -164,6 +166,7 @@ class _Supervision:
     ) -> None:
         self._step = booted.step
         self._process = booted.process
+        self._output = booted.output
         self._cap = cap
         self._seconds_left = seconds_left
         self._started = started
@@ -193,14 +196,11 @@ class _Supervision:
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         """Reads until the last writer of the output is gone or the kill is due."""
-        if process.stdout is None:
-            raise RuntimeError("the sandbox was started without a pipe")
-        output = process.stdout.fileno()
         poller = select.poll()
-        poller.register(output, select.POLLIN | select.POLLHUP)
+        poller.register(self._output, select.POLLIN | select.POLLHUP)
         while True:
             if poller.poll(_LOOK_SECONDS * 1000):
-                data = os.read(output, 1 << 18)
+                data = self._output.read()
                 if not data:
                     return
                 self._take(process, data)
@@ -277,9 +277,8 @@ class _Supervision:
             exit_code = None
             self._kill(process)
         self._confirm_gone(process)
-        if process.stdout is not None:
-            self._drain(process.stdout.fileno())
-            process.stdout.close()
+        self._drain()
+        self._output.close()
         return exit_code
 
     def _failed(self) -> bool:
@@ -318,9 +317,9 @@ class _Supervision:
                     member.kill()
             time.sleep(0.002)
 
-    def _drain(self, output: int) -> None:
+    def _drain(self) -> None:
         """Takes what is still in the pipe; all writers are gone, so this ends."""
-        while data := os.read(output, 1 << 18):
+        while data := self._output.read():
             if self._report.kernel is not None:
                 self._cap.feed(data)
 
