@@ -212,7 +212,7 @@ def _check_expectation(asked: Asked, plan: Plan) -> None:
     if exceeded:
         raise refuse(
             Code.EXPECTATION_EXCEEDED,
-            f"the plan does more than you expected: {' '.join(exceeded[:10])}",
+            f"the plan does more than you expected: {' '.join(exceeded[:10]).removesuffix('.')}",
             rule="A plan that goes beyond its own agent's expectation is not shown to people.",
             remedy="Look at the plan's structure, correct the change or the expectation, and ask again.",
         )

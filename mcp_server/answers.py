@@ -34,7 +34,9 @@ def of_request(view: RequestView) -> wire.CallToolResult:
     if view.verdict:
         lines.append(f"Plan: {view.verdict}.")
     if view.refusal:
-        lines.append(f"{view.refusal.what}. {view.refusal.rule} {view.refusal.remedy} [{view.refusal.code}]")
+        # Where the cause says what was refused, it isn't said twice.
+        what = "" if view.refusal.what in view.cause else f"{view.refusal.what}. "
+        lines.append(f"{what}{view.refusal.rule} {view.refusal.remedy} [{view.refusal.code}]")
     if view.link:
         lines.append(f"Link: {view.link}")
     if view.approval and not view.final:

@@ -6,9 +6,7 @@ One stands for each test process; every test works on modules of its own and lea
 
 from __future__ import annotations
 
-import base64
 import json
-import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -218,11 +216,6 @@ class Product:
                     found[str(path.relative_to(data))] = path.read_bytes()
         return found
 
-    def database(self) -> sqlite3.Connection:
-        """The bot's database, to look into."""
-        path = self.running.places.bot / "data" / "bot.db"
-        return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-
 
 def call(tool: str, arguments: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The body of `POST /api/v1/requests`."""
@@ -242,17 +235,6 @@ def call(tool: str, arguments: Mapping[str, Any], **more: Any) -> dict[str, Any]
 def files(module: str, text: str, *, name: str = "main.tf") -> dict[str, dict[str, str]]:
     """A call's `source` that changes one file of a module."""
     return {"files": {f"terraform/{module}/{name}": text}}
-
-
-def key_lines(pem: bytes) -> list[bytes]:
-    """The lines of a key that are worth searching for, the longest part of its base64 body."""
-    return [line for line in pem.splitlines() if len(line) >= 40 and b"-----" not in line]
-
-
-def codings(secret: bytes) -> list[bytes]:
-    """A secret as it may stand in a text: plain, base64 at each alignment, hexadecimal."""
-    cores = [base64.b64encode(secret[cut : len(secret) - (len(secret) - cut) % 3]) for cut in range(3)]
-    return [secret, *cores, secret.hex().encode(), secret.hex().upper().encode()]
 
 
 @contextmanager

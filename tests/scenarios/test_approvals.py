@@ -42,8 +42,8 @@ def test_who_asked_joined_or_owns_nothing_approves_nothing(ownergate: Product) -
     assert denied.is_error
     assert "as it should be" not in denied.text, "what people write never reaches the agent"
     ownergate.comment(asked, "### Denied")
-    pull = ownergate.people["alice"].pull_request(asked.number)
-    assert pull["state"] == "closed"
+    people = ownergate.people["alice"]
+    wait_for(lambda: people.pull_request(asked.number)["state"] == "closed", "the closing", seconds=30)
     kinds = ownergate.kinds(asked.id)
     assert "grant.issued" not in kinds
     assert kinds.count("approval.refused") >= 3

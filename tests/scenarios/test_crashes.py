@@ -15,7 +15,7 @@ import pytest
 from demo import processes
 from demo.people import wait_for
 from demo.stage import BOT, RUNNER
-from tests.scenarios.product import Asked, Product, call
+from tests.scenarios.product import LONGEST_SECONDS, Product, call
 from tests.scenarios.test_outages import assert_no_leases, begin, does_not_start
 
 
@@ -31,33 +31,26 @@ def bot_killed(ownergate: Product) -> Iterator[None]:
 
 
 def test_a_bot_that_is_killed_again_and_again_loses_and_repeats_nothing(ownergate: Product) -> None:
-    module, faults = ownergate.module(), ownergate.running.github.faults
-    body = call("terraform_apply", {"module": module}, idempotency_key=f"killed-{module}")
-    # First while it reads the source at GitHub, right after it took the call in.
-    faults.slow_answer(5, method="GET", path="*/git/trees/*", times=1000)
+    module, alice = ownergate.module(), ownergate.people["alice"]
+    body = call("lasting", {"module": module}, idempotency_key=f"killed-{module}")
+    # First after GitHub has opened the pull request, before the bot hears of it.
+    ownergate.running.github.faults.slow_answer(60, method="POST", path="*/pulls")
     with ownergate.rest(ownergate.running.stage.agent_token_file) as http:
         request_id = http.post("/api/v1/requests", json=body).raise_for_status().json()["id"]
-    with bot_killed(ownergate):
-        pass
-    # Then after GitHub has opened the pull request, before the bot hears of it.
-    faults.slow_answer(30, method="POST", path="*/pulls")
-    with ownergate.rest(ownergate.running.stage.agent_token_file) as http:
-        assert http.post("/api/v1/requests", json=body).raise_for_status().json()["id"] == request_id
-    wait_for(lambda: pulls_of(ownergate, request_id), "the pull request at GitHub", seconds=90)
-    with bot_killed(ownergate):
-        pass
-    asked = ownergate.asked(module, ownergate.agent.wait(request_id, "pending"))
+    (number,) = wait_for(lambda: pulls_of(ownergate, request_id), "the pull request", seconds=90)
     with bot_killed(ownergate):
         # Nobody hears this approval; the bot finds it by itself.
-        ownergate.people["alice"].approve(asked.number, asked.head)
+        alice.approve(number, alice.pull_request(number)["head"]["sha"])
         answer = ownergate.agent.call("check_request", request_id=request_id)
         assert answer.data["refusal"]["code"] == "bot_unreachable"
-    # And while the approved plan is about to run.
-    ownergate.agent.wait(request_id, "granted", "claimed", "running", "succeeded")
+    # Then while a runner carries it out.
+    ownergate.agent.wait(request_id, "running")
     with bot_killed(ownergate):
         pass
     ownergate.agent.wait(request_id, "succeeded")
-    once(ownergate, asked)
+    with ownergate.rest(ownergate.running.stage.agent_token_file) as http:
+        assert http.post("/api/v1/requests", json=body).raise_for_status().json()["id"] == request_id
+    once(ownergate, request_id, number)
 
 
 def pulls_of(ownergate: Product, request_id: str) -> list[int]:
@@ -66,14 +59,14 @@ def pulls_of(ownergate: Product, request_id: str) -> list[int]:
     return [pull["number"] for pull in pulls if pull["head"]["ref"] == f"ownergate/{request_id}"]
 
 
-def once(ownergate: Product, asked: Asked) -> None:
+def once(ownergate: Product, request_id: str, number: int) -> None:
     """Everything about a request happened exactly once."""
-    ownergate.comment(asked, "### Done")
     alice = ownergate.people["alice"]
-    assert pulls_of(ownergate, asked.id) == [asked.number]
-    assert len([body for body in alice.comments(asked.number) if "ownergate:status" in body]) == 1
-    assert len(alice.checks(asked.head)) == 1
-    kinds = ownergate.kinds(asked.id)
+    alice.wait_for_comment(number, "### Done", seconds=LONGEST_SECONDS)
+    assert pulls_of(ownergate, request_id) == [number]
+    assert len([body for body in alice.comments(number) if "ownergate:status" in body]) == 1
+    assert len(alice.checks(alice.pull_request(number)["head"]["sha"])) == 1
+    kinds = ownergate.kinds(request_id)
     for kind in ("tool.request", "grant.issued", "grant.claimed", "grant.spent", "tool.result"):
         assert kinds.count(kind) == 1, kind
 
@@ -181,7 +174,9 @@ def small_disk(folder: Path, *, megabytes: int) -> Iterator[None]:
 
 
 @needs_root
-def test_a_full_disk_is_told_and_ends_by_itself(ownergate: Product) -> None:
+def test_a_full_disk_is_told_and_ends_by_itself_and_one_that_can_only_be_read_stops_the_start(
+    ownergate: Product,
+) -> None:
     with bot_stopped(ownergate) as data, small_disk(data, megabytes=64):
         ownergate.running.start_bot()
         try:
@@ -201,6 +196,10 @@ def test_a_full_disk_is_told_and_ends_by_itself(ownergate: Product) -> None:
         finally:
             (data / "filler").unlink(missing_ok=True)
             ownergate.running.children.stop(BOT)
+        subprocess.run(["mount", "-o", "remount,ro", str(data)], check=True)
+        said = does_not_start(*bot_command(ownergate))
+    assert "Read-only file system" in said
+    assert str(data) in said
 
 
 def fill(path: Path) -> None:
@@ -212,12 +211,3 @@ def fill(path: Path) -> None:
                     file.write(b"\0" * size)
             except OSError:
                 continue
-
-
-@needs_root
-def test_a_database_that_can_only_be_read_stops_the_start(ownergate: Product) -> None:
-    with bot_stopped(ownergate) as data, small_disk(data, megabytes=64):
-        subprocess.run(["mount", "-o", "remount,ro", str(data)], check=True)
-        said = does_not_start(*bot_command(ownergate))
-    assert "Read-only file system" in said
-    assert str(data) in said

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
+import urllib.parse
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from demo.agent import Answer
 from tests.scenarios.product import Product, files
@@ -59,6 +62,24 @@ def no_key_in(*texts: bytes) -> None:
         assert not re.search(rb"(?:[0-9a-f]{2}[ \n]+){24}", text), "a key in hexadecimal"
 
 
+def test_the_search_for_a_key_finds_one_in_every_coding() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    form = (Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    pem = key.private_bytes(*form)
+    codings = [
+        pem,
+        *(base64.b64encode(b"x" * pad + pem) for pad in range(3)),
+        pem.hex().encode(),
+        pem.hex(" ").encode(),
+        urllib.parse.quote(pem).encode(),
+        urllib.parse.quote_plus(pem).encode(),
+        b"\n".join(pem.splitlines()[1:-1]),
+    ]
+    for coded in codings:
+        with pytest.raises(AssertionError):
+            no_key_in(b"before " + coded + b" after")
+
+
 @pytest.mark.parametrize("tool", ["key_plain", "key_base64", "key_hex"])
 def test_a_printed_credential_is_taken_out_of_the_output(ownergate: Product, tool: str) -> None:
     answer = ownergate.agent.call(tool)
@@ -73,7 +94,8 @@ def test_a_printed_credential_is_taken_out_of_the_output(ownergate: Product, too
 
 def test_a_plan_that_holds_the_credential_reaches_nobody(ownergate: Product) -> None:
     answer = asked_with(ownergate, LEAK)
-    assert answer.data["state"] in {"refused", "failed"}, answer.text
+    assert answer.data["state"] == "refused", answer.text
+    assert answer.data["refusal"]["code"] == "credential_literal"
     not_asked(ownergate, answer)
     no_key_in(answer.text.encode(), str(answer.data).encode(), str(ownergate.events()).encode())
     no_key_in(*(content for name, content in ownergate.everything_written().items() if name[:4] != "gith"))
