@@ -53,7 +53,7 @@ down:  ## Stop what demo-keep left running
 
 .PHONY: test
 test: setup  ## Run every test that needs no cluster
-	@$(BIN)/pytest -n auto --dist worksteal tests
+	@$(BIN)/pytest -n 4 --dist loadgroup tests
 
 .PHONY: test-mcp
 test-mcp: setup  ## Run the tests of the MCP server alone

@@ -15,11 +15,21 @@ SECONDS = 300
 """A test may have to wait for the product to start, on a machine that does other things too."""
 
 
+BREAKING = {"test_crashes", "test_outages", "test_plans"}
+"""Files that break parts of the product; they share one, and the other files share another."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives every scenario the time that the start of the product takes."""
+    """Gives every scenario the time that the product's start takes, and a place in one of two groups.
+
+    A start costs more than most scenarios, so with several processes only two of them start it.
+    """
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents and item.get_closest_marker("timeout") is None:
+        if here not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.xdist_group("breaking" if item.path.stem in BREAKING else "whole"))
+        if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(SECONDS))
 
 

@@ -188,6 +188,12 @@ class Product:
             base_url=self.running.stage.bot_url, headers=headers, timeout=60, trust_env=False
         )
 
+    def unlock(self, asked: Asked) -> None:
+        """An administrator has looked at the target and frees it."""
+        with self.rest(self.admin_token_file()) as admin:
+            answer = admin.post(f"/api/v1/requests/{asked.id}/unlock").raise_for_status().json()
+        assert answer["freed"], "it held a lock"
+
     def admin_token_file(self) -> str:
         """The token of an administrator, made when it is first asked for."""
         path = self.running.places.audit / "admin-token"

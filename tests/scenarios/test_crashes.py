@@ -88,9 +88,7 @@ def test_a_runner_killed_while_the_tool_runs_leaves_it_unknown_and_ends_the_leas
     wait_for(
         lambda: "waits for another request" in ownergate.agent.check(blocked).text, "the lock", seconds=30
     )
-    with ownergate.rest(ownergate.admin_token_file()) as admin:
-        freed = admin.post(f"/api/v1/requests/{asked.id}/unlock").raise_for_status().json()
-    assert freed["freed"], "an administrator has looked at the target"
+    ownergate.unlock(asked)
     ownergate.agent.wait(blocked, "pending")
 
 
@@ -104,6 +102,7 @@ def test_an_apply_past_its_deadline_keeps_its_state(ownergate: Product) -> None:
     assert b"terraform_data" not in kept.read_bytes()
     assert "state.rescued" in ownergate.kinds(asked.id)
     assert_no_leases(ownergate, "half-done")
+    ownergate.unlock(asked)
 
 
 @contextmanager
