@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -141,7 +142,7 @@ def running(
         # The scratch folder must be in memory: credentials pass through it.
         scratch = Path(tempfile.mkdtemp(prefix="ownergate-demo-", dir="/dev/shm"))
         scratch.chmod(0o700)
-        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        stack.callback(_clear, scratch)
         children = processes.Children(data / "logs")
         stack.callback(children.end)
         openbao = OpenBaoServer(data / "openbao")
@@ -241,6 +242,15 @@ def _get(url: str, token: str | None = None) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _clear(scratch: Path) -> None:
+    """Takes the scratch folder away, with what a runner that was killed midway left mounted in it."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        place = line.split(" ")[1]
+        if place.startswith(f"{scratch}/"):
+            subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _say(text: str) -> None:
