@@ -43,12 +43,11 @@ TokenOf = Callable[[ServerRequestContext[Any]], str]
 
 
 class Handlers:
-    """The two handlers. `token_of` says whose token a call is made with; `agent` names the client."""
+    """The two handlers. `token_of` says whose token a call is made with."""
 
-    def __init__(self, bot: BotClient, token_of: TokenOf, agent: str) -> None:
+    def __init__(self, bot: BotClient, token_of: TokenOf) -> None:
         self._bot = bot
         self._token_of = token_of
-        self._agent = agent
         self._known: dict[str, tuple[float, ToolList]] = {}
 
     async def list_tools(
@@ -105,7 +104,7 @@ class Handlers:
             CallRequest(
                 tool=tool.name,
                 arguments=own,
-                agent=self._agent_name(ctx),
+                agent=_agent_name(ctx),
                 reason=arguments.get(call_arguments.REASON, ""),
                 expect=arguments.get(call_arguments.EXPECT),
                 source=arguments.get(call_arguments.SOURCE),
@@ -166,19 +165,13 @@ class Handlers:
             )
         return found
 
-    def _agent_name(self, ctx: ServerRequestContext[Any]) -> str:
-        info = getattr(ctx.session, "client_params", None)
-        client = getattr(getattr(info, "client_info", None), "name", "") or self._agent
-        # The name is the client's own word: kept short and printable here, shown as unverified later.
-        return "".join(c for c in client if c.isprintable())[:80] or "unnamed agent"
-
 
 _WORKING = frozenset({State.RECEIVED, State.PLANNING, State.RUNNING})
 
 
-def build(bot: BotClient, token_of: TokenOf, *, agent: str = "") -> Server[Any]:
+def build(bot: BotClient, token_of: TokenOf) -> Server[Any]:
     """The server, ready for a transport. Tests may add tools to what this returns."""
-    handlers = Handlers(bot, token_of, agent)
+    handlers = Handlers(bot, token_of)
     return Server(
         NAME,
         version=_own_version(),
@@ -187,6 +180,13 @@ def build(bot: BotClient, token_of: TokenOf, *, agent: str = "") -> Server[Any]:
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
     )
+
+
+def _agent_name(ctx: ServerRequestContext[Any]) -> str:
+    info = getattr(ctx.session, "client_params", None)
+    client = getattr(getattr(info, "client_info", None), "name", "")
+    # The name is the client's own word: kept short and printable here, shown as unverified later.
+    return "".join(c for c in client if c.isprintable())[:80] or "unnamed agent"
 
 
 def _own_version() -> str:

@@ -36,7 +36,6 @@ class Code(StrEnum):
     DATABASE_RESTORED = "database_restored"
     DATABASE_UNAVAILABLE = "database_unavailable"
     DATABASE_VERSION = "database_version"
-    DIGEST_DIFFERS = "digest_differs"
     EVENT_MISPLACED = "event_misplaced"
     EVIDENCE_DIFFERS = "evidence_differs"
     EXPECTATION_EXCEEDED = "expectation_exceeded"

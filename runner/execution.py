@@ -34,10 +34,10 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from policy.audit import Kind
-from policy.refusal import Code, Refused, refuse
+from policy.refusal import Code, refuse
 from policy.runner_protocol import ClaimRequest, Job, JobOutcome, JobResult
 from policy.tools import Tool
-from runner import execution_checks, permitted_run, reports
+from runner import execution_checks, permitted_run, reports, spent_grants
 from runner.equipment import Equipment
 from runner.execution_checks import Permitted
 from runner.job_journal import JobInWork
@@ -115,7 +115,7 @@ def _spend(
             remedy="Ask for this change anew.",
         )
     if equipment.spent.is_spent(granted.jti):
-        raise _spent_before(granted.jti)
+        raise spent_grants.spent_before(granted.jti)
     trail.note(Kind.GRANT_SPENT, {"grant_id": granted.jti, "fence": fence})
     trail.settle(timeout_seconds=INTENT_SECONDS)
     equipment.spent.spend(
@@ -123,15 +123,6 @@ def _spend(
         digest=granted.digest,
         expires_at=datetime.fromtimestamp(granted.exp, UTC),
         now=equipment.now(),
-    )
-
-
-def _spent_before(grant_id: str) -> Refused:
-    return refuse(
-        Code.GRANT_SPENT,
-        f"the grant {grant_id[:16]}…",
-        rule="A grant is good for one execution; this one was spent on this runner before.",
-        remedy="Make a new request and have it approved.",
     )
 
 

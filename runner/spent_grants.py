@@ -47,12 +47,7 @@ class SpentGrants:
         try:
             durable_files.create_exclusive(self._path(grant_id), canonical.encode(dict(body)))
         except FileExistsError:
-            raise refuse(
-                Code.GRANT_SPENT,
-                f"the grant {grant_id[:16]}…",
-                rule="A grant is good for one execution; this one was spent on this runner before.",
-                remedy="Make a new request and have it approved.",
-            ) from None
+            raise spent_before(grant_id) from None
         except OSError as error:
             raise refuse(
                 Code.GRANT_NOT_RECORDED,
@@ -96,6 +91,16 @@ class SpentGrants:
                 remedy="Use the grant as the bot signed it.",
             )
         return self._folder / grant_id
+
+
+def spent_before(grant_id: str) -> Refused:
+    """The refusal of a grant that was spent on this runner."""
+    return refuse(
+        Code.GRANT_SPENT,
+        f"the grant {grant_id[:16]}…",
+        rule="A grant is good for one execution; this one was spent on this runner before.",
+        remedy="Make a new request and have it approved.",
+    )
 
 
 def _times(path: Path) -> tuple[datetime, datetime] | None:

@@ -32,7 +32,7 @@ class RunnerIdentity:
 
     def sweeper_token(self) -> SecretBytes:
         """A login token of the pool's sweeper, which can revoke and do nothing else."""
-        return self._sign(f"{self.pool}-sweeper")
+        return self._sign(vault_roles.sweeper_subject(self.pool))
 
     def _sign(self, subject: str) -> SecretBytes:
         now = int(time.time())
